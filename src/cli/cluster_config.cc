@@ -1,0 +1,139 @@
+#include "cli/cluster_config.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "base/config.h"
+#include "cli/files.h"
+#include "policy/request/policy.h"
+
+namespace tutti::cli {
+namespace {
+
+constexpr std::string_view kUnix = "unix:";
+
+const std::vector<std::string>& movers() {
+  static const std::vector<std::string> kMovers = {"automatic", "cma", "socket"};
+  return kMovers;
+}
+
+const std::vector<std::string>& levels() {
+  static const std::vector<std::string> kLevels = {"debug", "info", "warn", "error"};
+  return kLevels;
+}
+
+// "unix:run/meta.sock" in /a/b/cluster.toml is "unix:/a/b/run/meta.sock".
+Result<std::string> absolute_address(const std::string& address, const std::filesystem::path& directory) {
+  if (!address.starts_with(kUnix) || address.size() == kUnix.size()) {
+    return Status(Code::invalid, fmt::format("'{}' is not an address; write \"unix:PATH\"", address));
+  }
+  std::error_code error;
+  const auto base = std::filesystem::absolute(directory, error);
+  return std::string(kUnix) + (base / address.substr(kUnix.size())).lexically_normal().string();
+}
+
+void read_servers(ConfigReader& file, ClusterConfig& config) {
+  for (const char* key : {"id", "meta", "data"}) file.require(key);
+  config.id = file.identifier("id", 0);
+  config.meta = file.string("meta");
+  config.data = file.strings("data");
+  if (config.data.empty()) file.fail("data", "needs at least one data server");
+  if (config.data.size() > kMaxServers) file.fail("data", fmt::format("has more than {} servers", kMaxServers));
+}
+
+void read_service(ConfigReader& file, ClusterConfig& config) {
+  config.policy = file.string("policy", config.policy);
+  if (const auto policy = make_request_policy(config.policy); !policy.ok()) {
+    file.fail("policy", policy.status().message());
+  }
+  config.stripe_size = file.bytes("stripe_size", config.stripe_size, Layout::kMinStripe, Layout::kMaxStripe);
+  if (const Status fits = check_stripe_size(config.stripe_size); !fits.ok()) {
+    file.fail("stripe_size", fits.message());
+  }
+  config.stripe_count = static_cast<std::uint32_t>(file.integer("stripe_count", 0, 0, kMaxServers));
+  if (config.stripe_count > config.servers()) {
+    file.fail("stripe_count", fmt::format("there are only {} data servers", config.servers()));
+  }
+  config.log_level = file.choice("log_level", config.log_level, levels());
+  config.mover = file.choice("mover", config.mover, movers());
+  config.capability_lifetime = file.duration("capability_lifetime", config.capability_lifetime, 1_s, 604800_s);
+  config.max_request_age = file.duration("max_request_age", config.max_request_age, 0_s, 86400_s);
+  config.max_queued = file.integer("max_queued", config.max_queued, 1, 100'000'000);
+  config.max_queued_per_session = file.integer("max_queued_per_session", config.max_queued_per_session, 1, 100'000'000);
+  config.metadata_limit = file.bytes("metadata_limit", config.metadata_limit, 1_MiB, 16384_GiB);
+}
+
+}  // namespace
+
+Status check_stripe_size(Bytes size) {
+  Layout layout;
+  layout.stripe_size = size;
+  return layout.validate();
+}
+
+Result<ClusterConfig> ClusterConfig::load(const std::string& path) {
+  auto file = ConfigReader::load(path);
+  if (!file.ok()) return file.status();
+  const std::int64_t format = file->integer("format", kStateFormat, 1, 1'000'000);
+  if (format > kStateFormat) {
+    return Status(Code::version, fmt::format("{} has format {}, this Tutti knows up to {}: use a newer Tutti",
+                                             file->where("format"), format, kStateFormat));
+  }
+  ClusterConfig config;
+  read_servers(*file, config);
+  read_service(*file, config);
+  const auto directory = std::filesystem::path(path).parent_path();
+  auto resolve = [&](std::string& address, const char* key) {
+    if (address.empty()) return;
+    auto absolute = absolute_address(address, directory);
+    if (!absolute.ok()) return file->fail(key, absolute.status().message());
+    address = *std::move(absolute);
+  };
+  resolve(config.meta, "meta");
+  for (std::string& address : config.data) resolve(address, "data");
+  TUTTI_TRY(file->finish());
+  return config;
+}
+
+Status ClusterConfig::save(const std::string& path, std::uint32_t mode) const {
+  std::string servers;
+  for (const std::string& address : data) servers += fmt::format("  \"{}\",\n", address);
+  const std::string text = fmt::format(
+      R"(# A Tutti cluster. Daemons read it when they start: after a change, `tutti down` and `tutti up`.
+format = {}
+id = "0x{:016x}"
+
+# Unix sockets; relative paths are taken from the directory of this file.
+meta = "{}"
+data = [
+{}]
+
+policy = "{}"          # order of requests in the data servers
+stripe_size = {}       # bytes, default of new files
+stripe_count = {}          # servers a new file is spread over; 0: all
+log_level = "{}"        # debug, info, warn, error
+mover = "{}"       # bulk data: automatic, cma (cross-memory attach), socket
+capability_lifetime = "{}s"
+max_request_age = "{}s"
+max_queued = {}
+max_queued_per_session = {}
+metadata_limit = {}
+)",
+      kStateFormat, id, meta, servers, policy, stripe_size.count(), stripe_count, log_level, mover,
+      capability_lifetime.count() / 1'000'000'000, max_request_age.count() / 1'000'000'000, max_queued,
+      max_queued_per_session, metadata_limit.count());
+  return replace_file(path, text, mode);
+}
+
+MoverChoice ClusterConfig::mover_choice() const {
+  if (mover == "cma") return MoverChoice::cma;
+  if (mover == "socket") return MoverChoice::socket;
+  return MoverChoice::automatic;
+}
+
+}  // namespace tutti::cli

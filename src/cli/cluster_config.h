@@ -1,0 +1,51 @@
+// ClusterConfig: the file cluster.toml that `tutti up` writes and every daemon and client reads.
+//
+// Addresses may be relative ("unix:run/meta.sock"): they are then taken from the directory of the file, so that a
+// state directory can be moved while nothing runs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "base/units.h"
+#include "client/file_system.h"
+#include "env/real/socket_network.h"
+
+namespace tutti::cli {
+
+// The newest format of the state directory that this build understands.
+inline constexpr std::int64_t kStateFormat = 1;
+inline constexpr std::uint32_t kMaxServers = 4096;
+
+struct ClusterConfig {
+  std::uint64_t id = 0;
+  std::string meta;               // address
+  std::vector<std::string> data;  // addresses; the order gives the numbers
+  std::string policy = "fcfs";    // of request queues, with parameters: "fcfs;dispatch_depth=8"
+  Bytes stripe_size = 64_KiB;     // default of new files
+  std::uint32_t stripe_count = 0;  // 0: all servers
+  std::string log_level = "info";
+  std::string mover = "automatic";  // how bulk data travels: automatic, cma, socket
+  Nanos capability_lifetime = 3600_s;
+  Nanos max_request_age = 60_s;
+  std::int64_t max_queued = 100'000;
+  std::int64_t max_queued_per_session = 4'096;
+  Bytes metadata_limit = 64_GiB;
+
+  // Addresses are absolute afterwards. Code::version if a newer Tutti wrote it.
+  static Result<ClusterConfig> load(const std::string& path);
+  // Replaces the file at once, or not at all.
+  [[nodiscard]] Status save(const std::string& path, std::uint32_t mode) const;
+
+  [[nodiscard]] ClusterMap map() const { return {id, meta, data}; }
+  [[nodiscard]] MoverChoice mover_choice() const;
+  [[nodiscard]] std::uint32_t servers() const { return static_cast<std::uint32_t>(data.size()); }
+};
+
+// A stripe size that Layout accepts; the message says which ones it does.
+Status check_stripe_size(Bytes size);
+
+}  // namespace tutti::cli

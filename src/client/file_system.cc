@@ -1,0 +1,342 @@
+#include "client/file_system.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "client/file_system_impl.h"
+#include "client/open_file.h"
+#include "env/combine.h"
+
+namespace tutti {
+namespace {
+
+using Builder = flatbuffers::FlatBufferBuilder;
+
+flatbuffers::Offset<wire::Place> place(Builder& builder, const std::string& path) {
+  const auto text = builder.CreateString(path);
+  return wire::CreatePlace(builder, wire::kRootInode, text);
+}
+
+ClientOptions complete(ClientOptions options, Random& random) {
+  while (options.client == 0) options.client = random.next();
+  if (options.application == 0) options.application = options.client;
+  return options;
+}
+
+SessionInfo session_info(const ClusterMap& map, const ClientOptions& options) {
+  SessionInfo info;
+  info.cluster = map.id;
+  info.client = options.client;
+  info.application = options.application;
+  info.job = options.job;
+  info.program = options.program;
+  info.patience = options.patience;
+  info.first_patience = std::min(options.first_patience, options.patience);
+  return info;
+}
+
+// "stat /a/b: ..." before the message of a failed operation.
+Status about(const Status& status, std::string_view what, std::string_view path) {
+  return status.with_context(fmt::format("{} {}", what, path));
+}
+
+}  // namespace
+
+Attributes to_attributes(const wire::Attributes& wire) {
+  Attributes attributes;
+  attributes.inode = wire.inode();
+  attributes.type = static_cast<FileType>(wire.type());
+  attributes.mode = wire.mode();
+  attributes.uid = wire.uid();
+  attributes.gid = wire.gid();
+  attributes.links = wire.links();
+  attributes.accessed = Nanos(wire.accessed());
+  attributes.modified = Nanos(wire.modified());
+  attributes.changed = Nanos(wire.changed());
+  attributes.target = wire::text(wire.target());
+  if (const wire::Layout* layout = wire.layout()) {
+    attributes.layout = Layout{Bytes(layout->stripe_size()), layout->stripe_count(), layout->first_server(),
+                               layout->server_total()};
+  } else {
+    attributes.layout = Layout{0_B, 0, 0, 0};
+  }
+  return attributes;
+}
+
+wire::LayoutWish to_wire(const LayoutWish& wish) {
+  return {wish.stripe_size.count(), wish.stripe_count, wish.first_server};
+}
+
+FileSystem::Impl::Impl(Env given, ClusterMap cluster, ClientOptions wanted)
+    : env(std::move(given)),
+      map(std::move(cluster)),
+      options(complete(std::move(wanted), env.random)),
+      session(session_info(map, options)),
+      meta(env, session, "metadata server", map.meta) {
+  for (std::size_t i = 0; i < map.data.size(); ++i) {
+    data.push_back(std::make_unique<ServerLink>(env, session, fmt::format("data server {}", i), map.data[i]));
+  }
+}
+
+wire::Tag FileSystem::Impl::tag() {
+  return {options.application, env.clock.wall().count(), options.client, next_sequence()};
+}
+
+Task<Result<Bytes>> FileSystem::Impl::slot_length(const Layout& layout, std::uint32_t slot,
+                                                  wire::Capability capability) {
+  Builder builder(256);
+  const wire::Tag now = tag();
+  builder.Finish(wire::CreateObjectRequest(builder, &capability, &now));
+  auto reply = co_await data.at(layout.server_of_slot(slot))
+                   ->call<wire::LengthReply>(wire::request_type(wire::Type::length), wire::bytes(builder));
+  if (!reply.ok()) co_return reply.status();
+  const auto* message = flatbuffers::GetRoot<wire::LengthReply>(reply->payload.data());
+  TUTTI_CO_TRY(wire::status_of(*message));
+  if (!message->exists()) co_return 0_B;
+  co_return layout.file_length(slot, Bytes(message->length()));
+}
+
+Task<Result<Bytes>> FileSystem::Impl::file_length(const Layout& layout, const wire::Capability& capability) {
+  if (layout.server_total > data.size()) {
+    co_return Status(Code::invalid, fmt::format("the file is striped over {} servers, the cluster map has {}",
+                                                layout.server_total, data.size()));
+  }
+  std::vector<Task<Result<Bytes>>> tasks;
+  for (std::uint32_t slot = 0; slot < layout.stripe_count; ++slot) {
+    tasks.push_back(slot_length(layout, slot, capability));
+  }
+  Bytes length;
+  for (auto& result : co_await when_all(std::move(tasks))) {
+    if (!result.ok()) co_return result.status();
+    length = std::max(length, *result);
+  }
+  co_return length;
+}
+
+FileSystem::FileSystem(Env env, ClusterMap map, ClientOptions options)
+    : impl_(std::make_unique<Impl>(std::move(env), std::move(map), std::move(options))) {}
+
+FileSystem::~FileSystem() = default;
+
+const ClusterMap& FileSystem::map() const { return impl_->map; }
+std::uint64_t FileSystem::client_id() const { return impl_->options.client; }
+std::uint64_t FileSystem::application() const { return impl_->options.application; }
+
+Task<Result<std::unique_ptr<OpenFile>>> FileSystem::open(std::string path, OpenOptions options) {
+  Builder builder;
+  const auto where = place(builder, path);
+  const std::uint32_t flags = (options.read ? wire::kOpenRead : 0U) | (options.write ? wire::kOpenWrite : 0U) |
+                              (options.create ? wire::kOpenCreate : 0U) |
+                              (options.exclusive ? wire::kOpenExclusive : 0U);
+  const wire::LayoutWish wish = to_wire(options.layout);
+  builder.Finish(wire::CreateOpenRequest(builder, where, flags, options.mode, &wish, impl_->next_sequence()));
+  auto reply = co_await impl_->ask_meta<wire::NodeReply>(wire::Type::open, wire::bytes(builder));
+  if (!reply.ok()) co_return about(reply.status(), "open", path);
+  const auto* node = flatbuffers::GetRoot<wire::NodeReply>(reply->payload.data());
+  if (node->attributes() == nullptr || node->capability() == nullptr) {
+    co_return Status(Code::malformed, "open " + path + ": the reply lacks attributes or capability");
+  }
+  Attributes attributes = to_attributes(*node->attributes());
+  TUTTI_CO_TRY(about(attributes.layout.validate(), "open", path));
+  if (attributes.layout.server_total > impl_->data.size()) {
+    co_return Status(Code::invalid, fmt::format("open {}: striped over {} servers, the cluster map has {}", path,
+                                                attributes.layout.server_total, impl_->data.size()));
+  }
+  std::unique_ptr<OpenFile> file(new OpenFile(
+      std::make_unique<OpenFile::Impl>(*impl_, path, std::move(attributes), *node->capability(), flags)));
+  if (options.truncate && options.write && !node->created()) TUTTI_CO_TRY(co_await file->truncate(0_B));
+  co_return file;
+}
+
+Task<Result<Attributes>> FileSystem::stat(std::string path, bool follow) {
+  Builder builder;
+  const auto where = place(builder, path);
+  builder.Finish(wire::CreateLookupRequest(builder, where, follow));
+  auto reply = co_await impl_->ask_meta<wire::NodeReply>(wire::Type::lookup, wire::bytes(builder));
+  if (!reply.ok()) co_return about(reply.status(), "stat", path);
+  const auto* node = flatbuffers::GetRoot<wire::NodeReply>(reply->payload.data());
+  if (node->attributes() == nullptr) co_return Status(Code::malformed, "stat " + path + ": the reply lacks attributes");
+  Attributes attributes = to_attributes(*node->attributes());
+  if (attributes.type == FileType::file && node->capability() != nullptr) {
+    auto length = co_await impl_->file_length(attributes.layout, *node->capability());
+    if (!length.ok()) co_return about(length.status(), "stat", path);
+    attributes.size = *length;
+  } else if (attributes.type == FileType::symlink) {
+    attributes.size = Bytes(attributes.target.size());
+  }
+  co_return attributes;
+}
+
+Task<Status> FileSystem::make_directory(std::string path, std::uint32_t mode, LayoutWish layout) {
+  Builder builder;
+  const auto where = place(builder, path);
+  const wire::LayoutWish wish = to_wire(layout);
+  builder.Finish(wire::CreateMakeDirectoryRequest(builder, where, mode, &wish, impl_->next_sequence()));
+  auto reply = co_await impl_->ask_meta<wire::NodeReply>(wire::Type::make_directory, wire::bytes(builder));
+  co_return about(reply.status(), "mkdir", path);
+}
+
+Task<Status> FileSystem::remove_directory(std::string path) {
+  Builder builder;
+  const auto where = place(builder, path);
+  builder.Finish(wire::CreateRemoveRequest(builder, where, true, impl_->next_sequence()));
+  auto reply = co_await impl_->ask_meta<wire::StatusReply>(wire::Type::remove, wire::bytes(builder));
+  co_return about(reply.status(), "rmdir", path);
+}
+
+Task<Status> FileSystem::unlink(std::string path) {
+  Builder builder;
+  const auto where = place(builder, path);
+  builder.Finish(wire::CreateRemoveRequest(builder, where, false, impl_->next_sequence()));
+  auto reply = co_await impl_->ask_meta<wire::StatusReply>(wire::Type::remove, wire::bytes(builder));
+  co_return about(reply.status(), "unlink", path);
+}
+
+Task<Status> FileSystem::rename(std::string from, std::string to, bool exclusive) {
+  Builder builder;
+  const auto source = place(builder, from);
+  const auto target = place(builder, to);
+  builder.Finish(wire::CreateRenameRequest(builder, source, target, exclusive, impl_->next_sequence()));
+  auto reply = co_await impl_->ask_meta<wire::StatusReply>(wire::Type::rename, wire::bytes(builder));
+  co_return about(reply.status(), "rename", from + " to " + to);
+}
+
+Task<Status> FileSystem::link(std::string from, std::string to) {
+  Builder builder;
+  const auto source = place(builder, from);
+  const auto target = place(builder, to);
+  builder.Finish(wire::CreateLinkRequest(builder, source, target, impl_->next_sequence()));
+  auto reply = co_await impl_->ask_meta<wire::NodeReply>(wire::Type::link, wire::bytes(builder));
+  co_return about(reply.status(), "link", from + " to " + to);
+}
+
+Task<Status> FileSystem::symlink(std::string target, std::string path) {
+  Builder builder;
+  const auto where = place(builder, path);
+  const auto text = builder.CreateString(target);
+  builder.Finish(wire::CreateSymlinkRequest(builder, where, text, impl_->next_sequence()));
+  auto reply = co_await impl_->ask_meta<wire::NodeReply>(wire::Type::symlink, wire::bytes(builder));
+  co_return about(reply.status(), "symlink", path);
+}
+
+Task<Result<std::vector<DirectoryEntry>>> FileSystem::list(std::string path, bool attributes) {
+  std::vector<DirectoryEntry> entries;
+  std::string after;
+  for (bool more = true; more;) {
+    Builder builder;
+    const auto where = place(builder, path);
+    const auto from = builder.CreateString(after);
+    builder.Finish(wire::CreateListRequest(builder, where, from, wire::kMaxListEntries, attributes));
+    auto reply = co_await impl_->ask_meta<wire::ListReply>(wire::Type::list, wire::bytes(builder));
+    if (!reply.ok()) co_return about(reply.status(), "list", path);
+    const auto* page = flatbuffers::GetRoot<wire::ListReply>(reply->payload.data());
+    more = page->more();
+    if (page->entries() == nullptr || page->entries()->size() == 0) break;
+    for (const wire::Entry* each : *page->entries()) {
+      DirectoryEntry entry;
+      entry.name = wire::text(each->name());
+      entry.inode = each->inode();
+      entry.type = static_cast<FileType>(each->type());
+      if (each->attributes() != nullptr) {
+        entry.attributes = to_attributes(*each->attributes());
+        if (entry.type == FileType::file && each->capability() != nullptr) {
+          auto length = co_await impl_->file_length(entry.attributes->layout, *each->capability());
+          if (!length.ok()) co_return about(length.status(), "list", path + "/" + entry.name);
+          entry.attributes->size = *length;
+        }
+      }
+      entries.push_back(std::move(entry));
+    }
+    after = entries.back().name;
+  }
+  co_return entries;
+}
+
+Task<Status> FileSystem::set_attributes(std::string path, AttributeChange change, bool follow) {
+  Builder builder;
+  const auto where = place(builder, path);
+  const std::uint32_t mask = (change.mode ? wire::kSetMode : 0U) | (change.uid ? wire::kSetUid : 0U) |
+                             (change.gid ? wire::kSetGid : 0U) | (change.accessed ? wire::kSetAccessed : 0U) |
+                             (change.modified ? wire::kSetModified : 0U) | (change.layout ? wire::kSetLayout : 0U);
+  const wire::LayoutWish wish = to_wire(change.layout.value_or(LayoutWish()));
+  builder.Finish(wire::CreateSetAttributesRequest(
+      builder, where, follow, mask, change.mode.value_or(0), change.uid.value_or(0), change.gid.value_or(0),
+      change.accessed.value_or(Nanos()).count(), change.modified.value_or(Nanos()).count(), &wish,
+      impl_->next_sequence()));
+  auto reply = co_await impl_->ask_meta<wire::NodeReply>(wire::Type::set_attributes, wire::bytes(builder));
+  co_return about(reply.status(), "set attributes of", path);
+}
+
+Task<Status> FileSystem::truncate(std::string path, Bytes length) {
+  OpenOptions options;
+  options.read = false;
+  options.write = true;
+  auto file = co_await open(path, options);
+  if (!file.ok()) co_return file.status();
+  TUTTI_CO_TRY(co_await (*file)->truncate(length));
+  co_return co_await (*file)->close();
+}
+
+namespace {
+
+Task<Result<Channel::Reply>> ask_status(ServerLink& link, Nanos patience) {
+  auto channel = co_await link.connect_once(patience);
+  if (!channel.ok()) co_return channel.status();
+  Builder builder(64);
+  builder.Finish(wire::CreateStatusRequest(builder));
+  co_return co_await (*channel)->call(wire::request_type(wire::Type::status), wire::bytes(builder));
+}
+
+Task<ServerStatus> server_status(const Env& env, ServerLink& link, const char* kind, std::uint32_t index,
+                                 Nanos patience) {
+  ServerStatus row;
+  row.address = link.address();
+  row.kind = kind;
+  row.index = index;
+  const auto reply = co_await with_timeout(env.clock, patience, ask_status(link, patience), "status");
+  row.reachable = reply.status();
+  if (!reply.ok()) co_return row;
+  const auto* message = wire::parse<wire::ServerStatusReply>(reply->payload);
+  row.reachable = message != nullptr ? wire::status_of(*message) : Status(Code::malformed, "status reply");
+  if (!row.reachable.ok()) co_return row;
+  row.version = wire::text(message->version());
+  row.policy = wire::text(message->policy());
+  row.uptime = Nanos(message->uptime());
+  row.total = Bytes(message->total());
+  row.free = Bytes(message->free());
+  row.sessions = message->sessions();
+  row.queued = message->queued();
+  row.in_service = message->in_service();
+  row.reads = message->reads();
+  row.writes = message->writes();
+  row.files = message->files();
+  row.bytes_read = Bytes(message->bytes_read());
+  row.bytes_written = Bytes(message->bytes_written());
+  co_return row;
+}
+
+}  // namespace
+
+Task<std::vector<ServerStatus>> FileSystem::status(Nanos patience) {
+  std::vector<Task<ServerStatus>> tasks;
+  tasks.push_back(server_status(impl_->env, impl_->meta, "meta", 0, patience));
+  for (std::size_t i = 0; i < impl_->data.size(); ++i) {
+    tasks.push_back(
+        server_status(impl_->env, *impl_->data[i], "data", static_cast<std::uint32_t>(i), patience));
+  }
+  co_return co_await when_all(std::move(tasks));
+}
+
+Task<Result<SpaceInfo>> FileSystem::space() {
+  SpaceInfo sum;
+  for (const ServerStatus& server : co_await status(impl_->options.first_patience)) {
+    if (server.kind != "data") continue;
+    TUTTI_CO_TRY(server.reachable.with_context("space of data server " + std::to_string(server.index)));
+    sum.total += server.total;
+    sum.free += server.free;
+  }
+  co_return sum;
+}
+
+}  // namespace tutti

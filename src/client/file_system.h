@@ -1,0 +1,173 @@
+// FileSystem and OpenFile: a client of one cluster, as coroutines, in either world.
+//
+// The blocking API of include/tutti/ is a thin skin over this. Paths are absolute inside the cluster ("/a/b");
+// "." and empty parts are dropped, ".." is refused. Requests are repeated after a lost connection until the
+// patience is over; all of them may be repeated without harm. A FileSystem must outlive its open files, and belongs
+// to one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "env/env.h"
+#include "layout/layout.h"
+
+namespace tutti {
+
+// Where the servers are. The order of `data` gives their numbers.
+struct ClusterMap {
+  std::uint64_t id = 0;
+  std::string meta;
+  std::vector<std::string> data;
+};
+
+struct ClientOptions {
+  std::uint64_t client = 0;       // 0: drawn at random
+  std::uint64_t application = 0;  // 0: the client's id
+  std::string job;                // of the batch system, for accounting
+  std::string program;
+  Nanos patience = 60_s;          // how long an operation goes on without word from a server before it fails
+  Nanos first_patience = 5_s;     // the same for a server that has never answered
+  Bytes piece = 4_MiB;            // the largest part of a transfer in one message
+  std::size_t pieces_in_flight = 16;  // of one operation
+  std::uint32_t inline_limit = 8192;  // reads of at most so many bytes come inside the reply
+};
+
+enum class FileType : std::uint8_t { file = 1, directory = 2, symlink = 3 };
+
+struct Attributes {
+  std::uint64_t inode = 0;
+  FileType type = FileType::file;
+  std::uint32_t mode = 0;  // permission bits
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+  std::uint32_t links = 0;
+  Bytes size;  // files: asked from the data servers
+  Nanos accessed, modified, changed;  // wall
+  Layout layout;       // directories: the default for new files; stripe_size 0 if it has none
+  std::string target;  // symlinks
+};
+
+struct DirectoryEntry {
+  std::string name;
+  std::uint64_t inode = 0;
+  FileType type = FileType::file;
+  std::optional<Attributes> attributes;
+};
+
+// What a creator wants; unset: the directory's default, else the cluster's. stripe_count 0xffffffff means all.
+struct LayoutWish {
+  Bytes stripe_size;               // 0: default
+  std::uint32_t stripe_count = 0;  // 0: default
+  std::int32_t first_server = -1;  // -1: chosen by the metadata server
+};
+
+struct OpenOptions {
+  bool read = true;
+  bool write = false;
+  bool create = false;
+  bool exclusive = false;  // with create: fail if the file exists
+  bool truncate = false;   // with write: cut to 0
+  std::uint32_t mode = 0644;
+  LayoutWish layout;
+};
+
+// Which attributes to set.
+struct AttributeChange {
+  std::optional<std::uint32_t> mode, uid, gid;
+  std::optional<Nanos> accessed, modified;
+  std::optional<LayoutWish> layout;  // of a directory
+};
+
+struct ServerStatus {
+  std::string address;
+  std::string kind;  // "meta" or "data"
+  Status reachable;  // ok if it answered; the rest counts only then
+  std::uint32_t index = 0;
+  std::string version, policy;
+  Nanos uptime;
+  Bytes total, free;
+  std::uint32_t sessions = 0, queued = 0, in_service = 0;
+  std::uint64_t reads = 0, writes = 0, files = 0;
+  Bytes bytes_read, bytes_written;
+};
+
+struct SpaceInfo {
+  Bytes total, free;  // over all data servers
+};
+
+class FileSystem;
+
+class OpenFile {
+ public:
+  ~OpenFile();
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  [[nodiscard]] const Attributes& attributes() const;  // as of open
+  [[nodiscard]] const Layout& layout() const { return attributes().layout; }
+
+  // Reads up to buffer.size() bytes; fewer only at the end of the file.
+  Task<Result<Bytes>> read(Bytes offset, std::span<std::byte> buffer);
+  // All or an error.
+  Task<Status> write(Bytes offset, std::span<const std::byte> buffer);
+
+  // List I/O: the bytes of `file`, one extent behind the other, are those of `memory`, one segment behind the
+  // other; both sum up to the same. Any number of either. A read returns how many bytes came, counted through the
+  // extents up to the last one that begins before the end of the file; holes are zeros.
+  Task<Result<Bytes>> read_list(std::span<const Extent> file, std::span<const std::span<std::byte>> memory);
+  Task<Status> write_list(std::span<const Extent> file, std::span<const std::span<const std::byte>> memory);
+
+  Task<Result<Bytes>> size();
+  Task<Status> truncate(Bytes length);
+  // After it, what was written survives loss of power.
+  Task<Status> sync();
+  // Tells the metadata server when the file was last written. The handle is unusable afterwards.
+  Task<Status> close();
+
+ private:
+  friend class FileSystem;
+  class Impl;
+  explicit OpenFile(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+class FileSystem {
+ public:
+  FileSystem(Env env, ClusterMap map, ClientOptions options);
+  FileSystem(const FileSystem&) = delete;
+  FileSystem& operator=(const FileSystem&) = delete;
+  ~FileSystem();
+
+  Task<Result<std::unique_ptr<OpenFile>>> open(std::string path, OpenOptions options);
+  Task<Result<Attributes>> stat(std::string path, bool follow = true);
+  Task<Status> make_directory(std::string path, std::uint32_t mode, LayoutWish layout);
+  Task<Status> remove_directory(std::string path);
+  Task<Status> unlink(std::string path);
+  Task<Status> rename(std::string from, std::string to, bool exclusive = false);
+  Task<Status> link(std::string from, std::string to);
+  Task<Status> symlink(std::string target, std::string path);
+  Task<Result<std::vector<DirectoryEntry>>> list(std::string path, bool attributes);
+  Task<Status> set_attributes(std::string path, AttributeChange change, bool follow = true);
+  Task<Status> truncate(std::string path, Bytes length);
+  Task<Result<SpaceInfo>> space();
+  // One row for the metadata server and each data server, also for those that do not answer within `patience`.
+  Task<std::vector<ServerStatus>> status(Nanos patience);
+
+  [[nodiscard]] const ClusterMap& map() const;
+  [[nodiscard]] std::uint64_t client_id() const;
+  [[nodiscard]] std::uint64_t application() const;
+
+ private:
+  friend class OpenFile;
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tutti

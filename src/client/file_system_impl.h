@@ -1,0 +1,50 @@
+// The inside of FileSystem: the links to the servers, shared by its open files.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "client/file_system.h"
+#include "client/link.h"
+#include "wire/messages.h"
+
+namespace tutti {
+
+class FileSystem::Impl {
+ public:
+  Impl(Env env, ClusterMap map, ClientOptions options);
+
+  // The answer to a request to the metadata server, as a message of type Reply with code ok, or its error.
+  template <typename Reply>
+  Task<Result<Channel::Reply>> ask_meta(wire::Type type, std::span<const std::byte> payload) {
+    auto reply = co_await meta.call<Reply>(wire::request_type(type), payload);
+    if (!reply.ok()) co_return reply.status();
+    TUTTI_CO_TRY(wire::status_of(*flatbuffers::GetRoot<Reply>(reply->payload.data())));
+    co_return reply;
+  }
+
+  // The tag of a request that is made now.
+  [[nodiscard]] wire::Tag tag();
+  // The same number in every repetition of a request that changes metadata.
+  std::uint64_t next_sequence() { return ++sequence_; }
+  // The length of a file, from the objects on its data servers; `capability` must give kRightLength.
+  Task<Result<Bytes>> file_length(const Layout& layout, const wire::Capability& capability);
+
+  const Env env;
+  const ClusterMap map;
+  const ClientOptions options;
+  const SessionInfo session;
+  ServerLink meta;
+  std::vector<std::unique_ptr<ServerLink>> data;
+
+ private:
+  Task<Result<Bytes>> slot_length(const Layout& layout, std::uint32_t slot, wire::Capability capability);
+  std::uint64_t sequence_ = 0;
+};
+
+Attributes to_attributes(const wire::Attributes& wire);
+wire::LayoutWish to_wire(const LayoutWish& wish);
+
+}  // namespace tutti

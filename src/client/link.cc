@@ -1,0 +1,126 @@
+#include "client/link.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "env/combine.h"
+
+namespace tutti {
+namespace {
+
+constexpr Nanos kFirstPause = 5_ms;
+constexpr Nanos kLongestPause = 1_s;
+constexpr Nanos kAttempt = 5_s;  // for one connect and handshake
+
+}  // namespace
+
+ServerLink::ServerLink(const Env& env, const SessionInfo& info, std::string name, std::string address)
+    : env_(env),
+      info_(info),
+      name_(std::move(name)),
+      address_(std::move(address)),
+      attempt_ended_(env.clock.executor()),
+      scope_(env.clock.executor()) {}
+
+void ServerLink::heard() {
+  known_ = true;
+  last_word_ = env_.clock.now();
+  backoff_ = Nanos();
+}
+
+Task<Result<std::shared_ptr<Channel>>> ServerLink::ready(Nanos since) {
+  for (;;) {
+    if (channel_ && !channel_->closed()) co_return channel_;
+    auto made = co_await connect_once(kAttempt);
+    if (made.ok()) co_return made;
+    if (made.code() != Code::unavailable && made.code() != Code::timed_out) co_return made.status();
+    TUTTI_CO_TRY(co_await pause(since, made.status()));
+  }
+}
+
+Task<Result<std::shared_ptr<Channel>>> ServerLink::connect_once(Nanos patience) {
+  // One attempt at a time; whoever comes meanwhile waits for its end.
+  while (connecting_) {
+    attempt_ended_.reset();
+    co_await attempt_ended_.wait();
+  }
+  if (channel_ && !channel_->closed()) co_return channel_;
+  struct Attempting {
+    explicit Attempting(ServerLink& link) : link(link) { link.connecting_ = true; }
+    Attempting(const Attempting&) = delete;
+    Attempting& operator=(const Attempting&) = delete;
+    ~Attempting() {
+      link.connecting_ = false;
+      link.attempt_ended_.set();
+    }
+    ServerLink& link;
+  };
+  const Attempting attempting(*this);
+  auto made = co_await with_timeout(env_.clock, patience, attempt(), "connect");
+  if (made.ok()) {
+    channel_ = *made;
+    heard();
+    scope_.cancel();  // the watch over the channel before this one
+    scope_.spawn(watch(channel_));
+  }
+  co_return made;
+}
+
+Task<Result<std::shared_ptr<Channel>>> ServerLink::attempt() {
+  auto connection = co_await env_.network.connect(address_);
+  if (!connection.ok()) co_return connection.status();
+  auto channel = std::make_shared<Channel>(env_.clock.executor(), std::move(*connection));
+  flatbuffers::FlatBufferBuilder builder;
+  const auto job = builder.CreateString(info_.job);
+  const auto program = builder.CreateString(info_.program);
+  builder.Finish(wire::CreateSessionRequest(builder, wire::kProtocolVersion, info_.client, info_.application, job,
+                                            program));
+  auto reply = co_await channel->call(wire::request_type(wire::Type::session), wire::bytes(builder));
+  if (!reply.ok()) co_return reply.status();
+  const auto* message = wire::parse<wire::SessionReply>(reply->payload);
+  if (message == nullptr) co_return Status(Code::malformed, name_ + " sent a session reply that does not parse");
+  TUTTI_CO_TRY(wire::status_of(*message).with_context(name_));
+  if (info_.cluster != 0 && message->cluster() != info_.cluster) {
+    co_return Status(Code::invalid, fmt::format("{} at {} belongs to another cluster", name_, address_));
+  }
+  co_return channel;
+}
+
+Task<Status> ServerLink::pause(Nanos since, const Status& failure) {
+  const Nanos now = env_.clock.now();
+  const Nanos patience = known_ ? info_.patience : info_.first_patience;
+  const Nanos word = known_ ? std::max(since, last_word_) : since;
+  if (now - word >= patience) {
+    co_return Status(Code::timed_out, fmt::format("{} ({}) has not answered for {}: {}", name_, address_,
+                                                  to_string(patience), failure.message()));
+  }
+  backoff_ = std::clamp(backoff_ * 2, kFirstPause, kLongestPause);
+  // Jitter keeps a thousand clients from knocking in the same instant.
+  const auto jitter = static_cast<std::int64_t>(env_.random.below(static_cast<std::uint64_t>(backoff_.count() / 2)));
+  const Nanos length = std::min(backoff_ - Nanos(jitter), patience);
+  co_await env_.clock.sleep(length);
+  co_return Status();
+}
+
+Task<void> ServerLink::watch(std::shared_ptr<Channel> channel) {
+  const Nanos interval = std::max(info_.patience / 4, 1_ms);
+  while (!channel->closed()) {
+    co_await channel->active().wait();
+    const std::uint64_t received = channel->received();
+    co_await env_.clock.sleep(interval);
+    if (channel->waiting() == 0 || channel->received() != received) continue;
+    flatbuffers::FlatBufferBuilder builder(64);
+    builder.Finish(wire::CreateStatusRequest(builder));
+    const auto alive = co_await with_timeout(
+        env_.clock, interval, channel->call(wire::request_type(wire::Type::status), wire::bytes(builder)), "sign of life");
+    if (alive.ok()) {
+      heard();
+    } else if (!channel->closed()) {
+      env_.log.warn("{} ({}) is silent: connecting anew", name_, address_);
+      channel->close();
+    }
+  }
+}
+
+}  // namespace tutti

@@ -1,0 +1,68 @@
+// The inside of OpenFile: the striping engine.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "client/file_system_impl.h"
+
+namespace tutti {
+
+class OpenFile::Impl {
+ public:
+  Impl(FileSystem::Impl& system, std::string path, Attributes attributes, const wire::Capability& capability,
+       std::uint32_t open_flags);
+
+  // A read or write of file extents from or to memory; both lists sum up to the same. A read tells in `short_read`
+  // whether a server had fewer bytes; what it lacked is zeros in memory.
+  Task<Status> transfer(bool write, std::span<const Extent> file, std::span<const Segment> memory, bool& short_read);
+  // How many of the bytes of `file` count as read if the file is `length` long.
+  static Bytes bytes_before(Bytes length, std::span<const Extent> file);
+  Task<Result<Bytes>> length();
+  Task<Status> truncate(Bytes length);
+  Task<Status> sync();
+  Task<Status> close();
+
+  const Attributes& attributes() const { return attributes_; }
+
+ private:
+  // One message's worth of a transfer: extents of an object and the memory of the same bytes.
+  struct Piece {
+    std::uint32_t slot = 0;
+    std::vector<Extent> object;
+    std::vector<Segment> memory;
+    Bytes length;
+  };
+  struct Job {
+    bool write = false;
+    std::vector<Piece> pieces;
+    std::size_t next = 0;
+    bool short_read = false;
+    bool failed = false;
+  };
+  [[nodiscard]] std::vector<Piece> cut_into_pieces(std::span<const Extent> file,
+                                                   std::span<const Segment> memory) const;
+  Task<Status> work(Job& job);
+  Task<Status> move(Job& job, const Piece& piece);
+  Task<Result<Channel::Reply>> ask(Channel& channel, bool write, const Piece& piece, wire::Tag tag);
+
+  enum class Verb : std::uint8_t { sync, truncate };
+  // Tells all servers of the file to sync, or to truncate so that the file is `length` long.
+  Task<Status> on_all_servers(Verb verb, Bytes length);
+  Task<Status> on_server(Verb verb, std::uint32_t slot, Bytes length);
+  ServerLink& link(std::uint32_t slot) { return *system_.data[attributes_.layout.server_of_slot(slot)]; }
+  static bool accept(Job& job, const Piece& piece, const wire::TransferReply& reply);
+  // Makes the capability good again after a server called it expired.
+  Task<Status> renew();
+
+  FileSystem::Impl& system_;
+  std::string path_;
+  Attributes attributes_;
+  wire::Capability capability_;
+  std::uint32_t open_flags_;
+  bool written_ = false;
+};
+
+}  // namespace tutti

@@ -1,0 +1,61 @@
+// Mover: how bulk data travels between a server and the memory that a client has exposed.
+//
+// One per connection, chosen by the handshake: cross-memory attach where the kernel allows it, the socket
+// itself otherwise. Offsets and lengths come from peers and are checked here.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <span>
+
+#include "base/status.h"
+#include "base/units.h"
+#include "env/network.h"
+#include "env/task.h"
+
+namespace tutti {
+
+class Mover {
+ public:
+  Mover() = default;
+  Mover(const Mover&) = delete;
+  Mover& operator=(const Mover&) = delete;
+  virtual ~Mover() = default;
+
+  // Whether the far end must be told the addresses of a region.
+  [[nodiscard]] virtual bool needs_segments() const = 0;
+  // As in Connection.
+  virtual Task<Status> pull(const Region& from, Bytes offset, std::span<std::byte> into) = 0;
+  virtual Task<Status> push(std::span<const std::byte> from, const Region& to, Bytes offset) = 0;
+};
+
+// Copies straight between the two processes with process_vm_readv and process_vm_writev; never suspends.
+//
+// A server that runs as root takes the client's ids for the call, so that the kernel refuses what the
+// client's user may not touch, such as a client that has executed a setuid program.
+class CmaMover final : public Mover {
+ public:
+  explicit CmaMover(const Peer& peer)
+      : pid_(static_cast<pid_t>(peer.pid)),
+        uid_(static_cast<uid_t>(peer.uid)),
+        gid_(static_cast<gid_t>(peer.gid)) {}
+
+  [[nodiscard]] bool needs_segments() const override { return true; }
+  Task<Status> pull(const Region& from, Bytes offset, std::span<std::byte> into) override;
+  Task<Status> push(std::span<const std::byte> from, const Region& to, Bytes offset) override;
+
+  // Reads the peer's memory once: tells whether this way works at all.
+  Status probe(std::uint64_t address, std::span<std::byte> into) const;
+
+ private:
+  enum class Way { from_peer, to_peer };
+  Status move(Way way, const Region& region, Bytes offset, std::byte* local, std::size_t length) const;
+  [[nodiscard]] Status failure(Way way, int error) const;
+
+  pid_t pid_;
+  uid_t uid_;
+  gid_t gid_;
+};
+
+}  // namespace tutti

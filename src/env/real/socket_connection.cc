@@ -1,0 +1,132 @@
+#include "env/real/socket_connection.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <utility>
+
+namespace tutti {
+namespace {
+
+constexpr std::size_t kHandshakeLimit = 256;
+// A peer that always has something more to read must let others have their turn.
+constexpr int kMostBurst = 64;
+
+Status unavailable(const Status& reason) { return {Code::unavailable, reason.message()}; }
+
+}  // namespace
+
+Result<std::unique_ptr<SocketConnection>> SocketConnection::make(Loop& loop, int fd,
+                                                                 std::size_t queue_limit) {
+  std::unique_ptr<SocketConnection> connection(new SocketConnection(loop, fd, queue_limit));
+  TUTTI_TRY(connection->watch_.add(loop, fd));
+  return connection;
+}
+
+SocketConnection::SocketConnection(Loop& loop, int fd, std::size_t queue_limit)
+    : loop_(loop),
+      fd_(fd),
+      reader_(fd, kHandshakeLimit),
+      writer_(loop, fd, watch_, queue_limit),
+      socket_mover_(loop, writer_),
+      scope_(loop.executor()) {}
+
+SocketConnection::~SocketConnection() {
+  scope_.cancel();
+  close();
+}
+
+Status SocketConnection::send(std::uint16_t type, std::uint64_t id, std::span<const std::byte> payload) {
+  if (closed_) return unavailable(reason_);
+  Status status = writer_.send(type, id, payload);
+  if (writer_.overflowed()) lose(status);
+  return status;
+}
+
+Task<Result<Frame>> SocketConnection::receive() {
+  for (;;) {
+    Result<Frame> frame = co_await receive_any();
+    if (!frame.ok() || frame->type >= kFirstUserFrameType) co_return frame;
+    if (Status status = socket_mover_.on_frame(*frame); !status.ok()) {
+      lose(std::move(status));
+      co_return reason_;
+    }
+  }
+}
+
+Task<Result<Frame>> SocketConnection::receive_any() {
+  for (;;) {
+    if (++burst_ > kMostBurst) {
+      burst_ = 0;
+      co_await loop_.next_turn();
+    }
+    if (closed_) co_return reason_;
+    Result<std::optional<Frame>> next = reader_.next(socket_mover_);
+    if (!next.ok()) {
+      lose(next.status());
+      co_return reason_;
+    }
+    if (next->has_value()) co_return **next;
+    if (!watch_.maybe_readable()) {
+      burst_ = 0;
+      co_await watch_.readable();
+      if (closed_) continue;
+    }
+    const Result<FrameReader::Filled> filled = reader_.fill(socket_mover_);
+    if (!filled.ok()) {
+      lose(filled.status());
+    } else if (filled->end) {
+      lose(Status(Code::unavailable, peer_.name + " has closed the connection"));
+    } else if (filled->drained) {
+      watch_.drained();
+    }
+  }
+}
+
+void SocketConnection::close() { lose(Status(Code::unavailable, "the connection is closed")); }
+
+void SocketConnection::lose(Status reason) {
+  if (closed_) return;
+  closed_ = true;
+  reason_ = std::move(reason);
+  writer_.flush_once();
+  writer_.fail(unavailable(reason_));
+  socket_mover_.fail(unavailable(reason_));
+  watch_.remove();
+  pid_watch_.remove();
+  ::shutdown(fd_, SHUT_RDWR);  // a forked child may hold a copy of the descriptor
+  ::close(fd_);
+  if (pidfd_ >= 0) ::close(pidfd_);
+}
+
+std::uint64_t SocketConnection::expose(std::span<const Segment> segments, Access access) {
+  return socket_mover_.expose(segments, access);
+}
+
+Task<Status> SocketConnection::pull(const Region& from, Bytes offset, std::span<std::byte> into) {
+  if (closed_) co_return unavailable(reason_);
+  co_return co_await mover().pull(from, offset, into);
+}
+
+Task<Status> SocketConnection::push(std::span<const std::byte> from, const Region& to, Bytes offset) {
+  if (closed_) co_return unavailable(reason_);
+  co_return co_await mover().push(from, to, offset);
+}
+
+void SocketConnection::established(Peer peer, bool by_cross_memory_attach) {
+  peer_ = std::move(peer);
+  if (by_cross_memory_attach) cma_ = std::make_unique<CmaMover>(peer_);
+  reader_.set_limit(kMaxFramePayload);
+}
+
+void SocketConnection::close_with_process(int pidfd) {
+  pidfd_ = pidfd;
+  if (pid_watch_.add(loop_, pidfd).ok()) scope_.spawn(watch_process());
+}
+
+Task<void> SocketConnection::watch_process() {
+  co_await pid_watch_.readable();
+  lose(Status(Code::unavailable, peer_.name + " has ended"));
+}
+
+}  // namespace tutti

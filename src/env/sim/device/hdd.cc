@@ -1,0 +1,113 @@
+#include "env/sim/device/hdd.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tutti {
+
+HddModel::HddModel(const HddParameters& parameters)
+    : parameters_(parameters), rotation_(static_cast<std::int64_t>(60'000'000'000U / parameters.rpm)) {
+  const std::uint64_t count = parameters.zones;
+  const auto rate_of = [&](std::uint64_t zone) {
+    const std::uint64_t fall = parameters.outer_rate - parameters.inner_rate;
+    return parameters.outer_rate - (count > 1 ? fall * zone / (count - 1) : 0);
+  };
+  std::uint64_t bytes_per_cylinder_in_all = 0;  // of one cylinder in each zone
+  for (std::uint64_t i = 0; i < count; ++i) {
+    Zone zone;
+    zone.rate = rate_of(i);
+    zone.track_bytes = zone.rate * static_cast<std::uint64_t>(rotation_) / 1'000'000'000U;
+    zone.cylinder_bytes = zone.track_bytes * parameters.heads;
+    bytes_per_cylinder_in_all += zone.cylinder_bytes;
+    zones_.push_back(zone);
+  }
+  const std::uint64_t cylinders_per_zone =
+      (parameters.capacity.count() + bytes_per_cylinder_in_all - 1) / bytes_per_cylinder_in_all;
+  std::uint64_t byte = 0;
+  for (Zone& zone : zones_) {
+    zone.first_byte = byte;
+    zone.first_cylinder = cylinders_;
+    byte += zone.cylinder_bytes * cylinders_per_zone;
+    cylinders_ += cylinders_per_zone;
+  }
+  // Over all pairs of cylinders the mean of sqrt(d/D) is 8/15 and that of d/D is 1/3.
+  const auto base = static_cast<double>(parameters.track_to_track_seek.count());
+  const double average = static_cast<double>(parameters.average_seek.count()) - base;
+  const double full = static_cast<double>(parameters.full_stroke_seek.count()) - base;
+  seek_root_ = (average - full / 3.0) / (8.0 / 15.0 - 1.0 / 3.0);
+  seek_linear_ = full - seek_root_;
+}
+
+std::size_t HddModel::queue_depth() const { return static_cast<std::size_t>(parameters_.queue_depth); }
+
+const HddModel::Zone& HddModel::zone_of(std::uint64_t address) const {
+  const auto after = std::upper_bound(zones_.begin(), zones_.end(), address,
+                                      [](std::uint64_t byte, const Zone& zone) { return byte < zone.first_byte; });
+  return *(after - 1);
+}
+
+std::uint64_t HddModel::cylinder_of(Bytes address) const {
+  const Zone& zone = zone_of(wrap(address));
+  return zone.first_cylinder + (wrap(address) - zone.first_byte) / zone.cylinder_bytes;
+}
+
+std::uint64_t HddModel::rate_at(Bytes address) const { return zone_of(wrap(address)).rate; }
+
+Nanos HddModel::seek_time(std::uint64_t distance, bool write) const {
+  if (distance == 0) return Nanos();
+  const double share = static_cast<double>(distance) / static_cast<double>(cylinders_);
+  const double curve = seek_root_ * std::sqrt(share) + seek_linear_ * share;
+  const Nanos time = parameters_.track_to_track_seek + Nanos(static_cast<std::int64_t>(curve));
+  return write ? time + parameters_.write_seek_extra : time;
+}
+
+bool HddModel::continues(const IoDescription& request) const {
+  return moved_ && request.write == last_write_ && wrap(request.address) == last_end_;
+}
+
+Nanos HddModel::positioning(const IoDescription& request, Nanos start) const {
+  const std::uint64_t address = wrap(request.address);
+  const Zone& zone = zone_of(address);
+  const std::uint64_t cylinder = zone.first_cylinder + (address - zone.first_byte) / zone.cylinder_bytes;
+  const std::uint64_t distance = cylinder > cylinder_ ? cylinder - cylinder_ : cylinder_ - cylinder;
+  const Nanos seek = seek_time(distance, request.write);
+  // The angle at which the byte passes the head. Tracks are skewed so that a stream flows at the zone's rate.
+  const std::uint64_t within = (address - zone.first_byte) % zone.track_bytes;
+  const auto angle =
+      static_cast<std::int64_t>(within * static_cast<std::uint64_t>(rotation_) / zone.track_bytes);
+  const std::int64_t phase = (start + seek).count() % rotation_;
+  return seek + Nanos((angle - phase + rotation_) % rotation_);
+}
+
+Nanos HddModel::estimate(const IoDescription& request, Nanos now) const {
+  return continues(request) ? Nanos() : positioning(request, now + parameters_.overhead);
+}
+
+Nanos HddModel::serve(const IoDescription& request, Nanos now) {
+  const auto nanos = [&](std::uint64_t rate) {
+    return Nanos(static_cast<std::int64_t>(request.length.count() * 1'000'000'000U / rate));
+  };
+  const std::uint64_t address = wrap(request.address);
+  const Zone& zone = zone_of(address);
+  const Nanos ready = now + parameters_.overhead;
+  const Nanos over_interface = ready + nanos(parameters_.interface_rate);
+  Nanos done;
+  if (continues(request)) {
+    // The heads went on meanwhile, as far as the cache reaches: what they passed comes at interface speed.
+    const auto ahead = static_cast<std::int64_t>(parameters_.read_ahead.count() * 1'000'000'000U / zone.rate);
+    const Nanos begun = std::max(media_free_, now - (request.write ? Nanos() : Nanos(ahead)));
+    const Nanos from = parameters_.read_ahead > Bytes() ? begun : ready + positioning(request, ready);
+    media_free_ = from + nanos(zone.rate);
+    done = std::max(media_free_, over_interface);
+  } else {
+    media_free_ = ready + positioning(request, ready) + nanos(zone.rate);
+    done = std::max(media_free_, over_interface);
+  }
+  moved_ = true;
+  last_write_ = request.write;
+  last_end_ = wrap(request.address + request.length);
+  cylinder_ = cylinder_of(Bytes(last_end_));
+  return done;
+}
+
+}  // namespace tutti

@@ -1,0 +1,63 @@
+// MemoryStore: a Store in memory, for tests and for the simulated world. Takes no time by itself.
+//
+// Keeps what was synced apart from what was only written: crash() is a loss of power. Death of a process needs no
+// call, everything stays. Operations run to their end without waiting unless the source or sink waits.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "base/random.h"
+#include "env/store.h"
+
+namespace tutti {
+
+struct MemoryStoreOptions {
+  Bytes capacity = Bytes(std::uint64_t{1} << 40U);  // writes beyond fail with Code::no_space; in steps of 64 KiB
+  // Keeps only lengths: sources are asked and sinks are fed as ever, but nothing is stored, and reads give zeros.
+  bool phantom = false;
+};
+
+class MemoryStore final : public Store {
+ public:
+  explicit MemoryStore(const MemoryStoreOptions& options = {}, Random random = Random(1));
+  ~MemoryStore() override;
+
+  Task<Result<Bytes>> read(ObjectId object, Bytes offset, Bytes length, Sink& sink) override;
+  Task<Status> write(ObjectId object, Bytes offset, Bytes length, Source& source) override;
+  Task<Status> truncate(ObjectId object, Bytes length) override;
+  Task<Status> sync(ObjectId object) override;
+  Task<Status> remove(ObjectId object) override;
+  Task<Result<std::optional<Bytes>>> length(ObjectId object) override;
+  // Objects have no place in memory: always nothing.
+  Task<Result<std::optional<Bytes>>> locate(ObjectId object, Bytes offset) override;
+  Task<Result<std::vector<ObjectId>>> list() override;
+  Result<StoreSpace> space() override;
+
+  // Loss of power: of each object's unsynced changes any part stays, by chance: sectors of 4 KiB are old or new,
+  // one may be torn at 512 bytes, growth may be undone, an object that never was synced may vanish. Removals and
+  // cuts are durable at once. No operation may be under way.
+  void crash();
+
+ private:
+  struct Page;
+  struct Object;
+
+  Status write_piece(ObjectId object, Bytes offset, std::span<const std::byte> bytes);
+  Page* page_for_write(Object& object, std::uint64_t index);
+  void read_piece(const Object& object, Bytes offset, std::span<std::byte> bytes) const;
+  void cut(Object& object, Bytes length);
+  void crash(Object& object);
+  void revert_some(Page& page);
+  Status reserve(Object& object, Bytes end);
+
+  MemoryStoreOptions options_;
+  Random random_;
+  std::map<ObjectId, Object> objects_;
+  std::uint64_t used_ = 0;
+  std::unique_ptr<std::byte[]> scratch_;  // zeros to read from and a place to write to when phantom
+};
+
+}  // namespace tutti

@@ -1,0 +1,72 @@
+// RequestPolicy: decides in which order a data server serves requests. Pure.
+//
+// A policy is told of events and asked next(now). It never sleeps, locks, reads a clock or does I/O, and knows
+// requests only by what stands in QueuedRequest. A policy may serve whole requests or hand out quanta: a request
+// that is not finished after its quantum is queued again by the policy itself when served() tells so.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "base/units.h"
+
+namespace tutti {
+
+struct QueuedRequest {
+  std::uint64_t id = 0;  // given by the server, ascending in order of arrival
+  std::uint64_t application = 0;
+  Nanos request_time;  // wall time, clamped by the server
+  std::uint64_t client = 0;
+  std::uint64_t sequence = 0;
+  std::uint64_t object = 0;
+  Bytes offset;  // of the first extent, in the object
+  Bytes length;  // in all
+  bool write = false;
+};
+
+struct Decision {
+  enum class Kind : std::uint8_t { dispatch, wait, idle };
+  Kind kind = Kind::idle;
+  std::uint64_t id = 0;         // dispatch: this request
+  Bytes quantum = Bytes::max();  // dispatch: at most so many bytes of it
+  Nanos until;                  // wait: ask again at this time, or when something happens
+
+  static Decision dispatch(std::uint64_t id, Bytes quantum = Bytes::max()) {
+    return {Kind::dispatch, id, quantum, Nanos()};
+  }
+  static Decision wait(Nanos until) { return {Kind::wait, 0, Bytes(), until}; }
+  static Decision idle() { return {}; }
+};
+
+class RequestPolicy {
+ public:
+  RequestPolicy() = default;
+  RequestPolicy(const RequestPolicy&) = delete;
+  RequestPolicy& operator=(const RequestPolicy&) = delete;
+  virtual ~RequestPolicy() = default;
+
+  // The stable name with the parameters in effect: "fcfs;dispatch_depth=16". Results record it.
+  [[nodiscard]] virtual std::string name() const = 0;
+
+  // `now` is the server's steady clock in all calls.
+  virtual void add(const QueuedRequest& request, Nanos now) = 0;
+  // Asked again and again until it answers wait or idle.
+  virtual Decision next(Nanos now) = 0;
+  // A dispatched request got `bytes`; it is finished, or to be queued again for the rest.
+  virtual void served(std::uint64_t id, Bytes bytes, bool finished, Nanos now) = 0;
+  // A queued request is gone (its client is). Never called for a dispatched one: that is served() first.
+  virtual void drop(std::uint64_t id, Nanos now) = 0;
+  [[nodiscard]] virtual std::size_t queued() const = 0;
+};
+
+// Makes a policy from its name and parameters, "fcfs;dispatch_depth=8". Unknown names and parameters are errors
+// that list the known ones.
+Result<std::unique_ptr<RequestPolicy>> make_request_policy(std::string_view text);
+// The names that make_request_policy knows.
+std::vector<std::string> request_policy_names();
+
+}  // namespace tutti

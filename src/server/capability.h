@@ -1,0 +1,40 @@
+// Capabilities: what a client shows to a data server instead of an identity.
+//
+// The metadata server makes one at open; it names the file, the rights and the expiry, with a keyed hash
+// (BLAKE2b) under a key that only servers hold. A data server checks it without asking anybody.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+#include "base/units.h"
+#include "wire/messages.h"
+
+namespace tutti {
+
+class ServerKey {
+ public:
+  static constexpr std::size_t kSize = 32;
+
+  // A key file of 32 random bytes, mode 0600; refused if others can read it.
+  static Result<ServerKey> load(const std::string& path);
+  // Makes a new key file; fails if it exists.
+  static Result<ServerKey> create(const std::string& path);
+  // For tests and the simulated world: the same seed gives the same key.
+  static ServerKey from_seed(std::uint64_t seed);
+
+  [[nodiscard]] wire::Capability sign(std::uint64_t file, std::uint32_t rights, std::uint32_t uid, Nanos expiry) const;
+  // Code::bad_capability for a wrong hash or lacking rights, Code::expired when its time is over.
+  [[nodiscard]] Status check(const wire::Capability& capability, std::uint32_t rights, Nanos wall) const;
+  // Only the hash.
+  [[nodiscard]] bool genuine(const wire::Capability& capability) const;
+
+ private:
+  ServerKey() = default;
+  [[nodiscard]] std::array<std::uint8_t, 32> mac(const wire::Capability& capability) const;
+  std::array<std::uint8_t, kSize> bytes_{};
+};
+
+}  // namespace tutti

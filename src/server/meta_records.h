@@ -1,0 +1,94 @@
+// The keys and records of the metadata server in its Kv. Pure.
+//
+//   'S'                               superblock: format, cluster, next inode number, counts
+//   'I' inode                         inode: a file, directory or symbolic link
+//   'D' parent name                   directory entry: one scan lists a directory in the order of its names
+//   'O' server inode                  orphan: an object of a removed file that its data server still has to remove
+//   'R' uid client sequence           what was answered to a change, in case the client repeats it (meta_repeat.h)
+//
+// Numbers in keys are big-endian, so that keys sort as they do; in records little-endian. Every record starts with
+// its version; decode functions return Code::malformed for bytes that are not a sound record.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "base/units.h"
+#include "layout/layout.h"
+#include "wire/messages.h"
+
+namespace tutti::meta {
+
+inline constexpr std::uint32_t kFormat = 1;
+
+// What a creator asks for, and the default that a directory gives to what is made in it.
+struct Wish {
+  std::uint64_t stripe_size = 0;   // 0: no wish
+  std::uint32_t stripe_count = 0;  // 0: no wish; wire::kAllServers: all
+  std::int32_t first_server = -1;  // -1: no wish
+  bool operator==(const Wish&) const = default;
+};
+
+// Where the sweep through the records of answered changes goes on.
+struct RepeatKey {
+  std::uint32_t uid = 0;
+  std::uint64_t client = 0;
+  std::uint64_t sequence = 0;
+  auto operator<=>(const RepeatKey&) const = default;
+};
+
+struct Superblock {
+  std::uint32_t format = kFormat;
+  std::uint64_t cluster = 0;
+  std::uint64_t next_inode = wire::kRootInode + 1;  // numbers are never used again
+  std::uint64_t files = 0;                          // regular files, each once however many links it has
+  RepeatKey sweep;
+  bool operator==(const Superblock&) const = default;
+};
+
+struct Inode {
+  std::uint64_t id = 0;  // from the key
+  wire::NodeType type = wire::kFile;
+  std::uint32_t mode = 0;
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+  std::uint32_t links = 1;  // of a directory: 2 and one for each directory in it
+  Nanos accessed, modified, changed;  // wall
+  Nanos modified_set;   // when somebody last set `modified` by hand; what was written before does not undo it
+  Layout layout;        // files
+  std::uint64_t parent = 0;  // directories
+  Wish wish;            // directories
+  std::string target;   // symbolic links
+};
+
+struct Entry {
+  std::uint64_t inode = 0;
+  wire::NodeType type = wire::kFile;
+};
+
+std::string superblock_key();
+std::string inode_key(std::uint64_t inode);
+// With an empty name: where the directory's entries begin.
+std::string entry_key(std::uint64_t directory, std::string_view name);
+std::string orphan_key(std::uint32_t server, std::uint64_t inode);
+std::string repeat_key(const RepeatKey& key);
+
+// The name in a key of an entry of this directory; empty if it is the key of something else.
+std::string_view entry_name(std::string_view key, std::uint64_t directory);
+// The inode in a key of an orphan of this server; 0 if it is the key of something else.
+std::uint64_t orphan_inode(std::string_view key, std::uint32_t server);
+// False if it is the key of something else.
+bool parse_repeat_key(std::string_view key, RepeatKey& into);
+
+std::string encode(const Superblock& superblock);
+std::string encode(const Inode& inode);
+std::string encode(const Entry& entry);
+
+// Code::version if a newer Tutti wrote it.
+Result<Superblock> decode_superblock(std::string_view bytes);
+Result<Inode> decode_inode(std::uint64_t id, std::string_view bytes);
+Result<Entry> decode_entry(std::string_view bytes);
+
+}  // namespace tutti::meta

@@ -1,0 +1,50 @@
+// MetaServer: names, directories, attributes, layouts and file ids; gives out capabilities.
+//
+// It holds no state but its Kv: every change is one transaction, durable when answered, and changes that wait
+// together share one sync. The length of a file is not here: data servers know it. The objects of removed files are
+// removed on the data servers in the background; what is left to remove survives a restart.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "env/env.h"
+#include "env/kv.h"
+#include "env/scope.h"
+#include "layout/layout.h"
+#include "server/capability.h"
+
+namespace tutti {
+
+struct MetaServerOptions {
+  std::uint64_t cluster = 0;
+  std::vector<std::string> data_servers;  // addresses, in the order of their numbers
+  Bytes stripe_size = 64_KiB;             // default of new files
+  std::uint32_t stripe_count = 0;         // 0: all servers
+  Nanos capability_lifetime = 3600_s;
+  std::uint32_t root_uid = 0;             // owner of "/" when the tree is made
+  std::uint32_t root_gid = 0;
+  std::uint32_t root_mode = 01777;
+};
+
+class MetaServer {
+ public:
+  MetaServer(Env env, Kv& kv, ServerKey key, MetaServerOptions options);
+  MetaServer(const MetaServer&) = delete;
+  MetaServer& operator=(const MetaServer&) = delete;
+  ~MetaServer();
+
+  // Checks the format, makes the root at the first start, takes up unfinished removals. Code::version if a newer
+  // Tutti wrote the metadata.
+  Task<Status> open();
+  // After open(): accepts and serves until it is cancelled or the listener breaks.
+  Task<Status> serve(std::unique_ptr<Listener> listener);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,110 @@
+// Frame types and limits of the protocol, and help to build and check messages.
+//
+// A message is verified before any field is used: parse<T>() returns nothing for bytes that are not a sound T.
+#pragma once
+
+#include <flatbuffers/flatbuffers.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "base/status.h"
+#include "wire/tutti_generated.h"
+
+namespace tutti::wire {
+
+inline constexpr std::uint32_t kProtocolVersion = 1;
+
+enum class Type : std::uint16_t {
+  session = 64,
+  status = 65,
+  read = 80,
+  write = 81,
+  sync = 82,
+  length = 83,
+  truncate = 84,
+  remove_object = 85,
+  open = 100,
+  lookup = 101,
+  make_directory = 102,
+  symlink = 103,
+  link = 104,
+  remove = 105,
+  rename = 106,
+  list = 107,
+  set_attributes = 108,
+  renew = 109,
+  commit = 110,
+};
+inline constexpr std::uint16_t kReplyBit = 0x8000;
+constexpr std::uint16_t request_type(Type type) { return static_cast<std::uint16_t>(type); }
+constexpr std::uint16_t reply_type(Type type) { return static_cast<std::uint16_t>(request_type(type) | kReplyBit); }
+
+// Rights in a capability.
+enum Right : std::uint32_t {
+  kRightRead = 1,
+  kRightWrite = 2,
+  kRightLength = 4,  // to ask for the length, as stat does
+  kRightRemove = 8,  // servers among themselves
+};
+
+enum NodeType : std::uint8_t { kFile = 1, kDirectory = 2, kSymlink = 3 };
+
+enum OpenFlag : std::uint32_t {
+  kOpenRead = 1,
+  kOpenWrite = 2,
+  kOpenCreate = 4,
+  kOpenExclusive = 8,  // with create: fail if it exists
+};
+
+enum AttributeMask : std::uint32_t {
+  kSetMode = 1,
+  kSetUid = 2,
+  kSetGid = 4,
+  kSetAccessed = 8,
+  kSetModified = 16,
+  kSetLayout = 32,  // of a directory: the default for new files
+};
+
+// As a time to set: the server's present. Whoever may write the file may set this, other times only its owner.
+inline constexpr std::int64_t kTimeNow = INT64_MIN;
+// As a stripe count: all data servers.
+inline constexpr std::uint32_t kAllServers = 0xffffffffU;
+
+inline constexpr std::size_t kMaxName = 255;
+inline constexpr std::size_t kMaxPath = 4096;
+inline constexpr std::size_t kMaxExtents = 4096;   // of one transfer request
+inline constexpr std::size_t kMaxSegments = 4096;  // of one transfer request
+inline constexpr std::uint64_t kMaxTransfer = 64ULL << 20U;  // bytes of one transfer request
+inline constexpr std::uint64_t kMaxOffset = 1ULL << 62U;     // end of the largest object or file
+inline constexpr std::uint32_t kMaxInline = 16U << 10U;
+inline constexpr std::uint32_t kMaxListEntries = 1000;
+inline constexpr std::uint64_t kRootInode = 1;
+
+// The message in `payload`, or null if it is not a sound T.
+template <typename T>
+const T* parse(std::span<const std::byte> payload) {
+  // Our messages are flat; the limits keep a hostile one from costing more than its length.
+  flatbuffers::Verifier verifier(reinterpret_cast<const std::uint8_t*>(payload.data()), payload.size(), 8, 16384);
+  if (!verifier.VerifyBuffer<T>(nullptr)) return nullptr;
+  return flatbuffers::GetRoot<T>(payload.data());
+}
+
+// The bytes of a finished builder.
+inline std::span<const std::byte> bytes(const flatbuffers::FlatBufferBuilder& builder) {
+  return {reinterpret_cast<const std::byte*>(builder.GetBufferPointer()), builder.GetSize()};
+}
+
+inline std::string text(const flatbuffers::String* string) { return string != nullptr ? string->str() : ""; }
+
+// The Status that a reply carries. Every reply table starts with code and message.
+template <typename Reply>
+Status status_of(const Reply& reply) {
+  const Code code = code_from_wire(reply.code());
+  if (code == Code::ok) return {};
+  return {code, text(reply.message())};
+}
+
+}  // namespace tutti::wire
