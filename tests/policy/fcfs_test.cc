@@ -1,0 +1,71 @@
+#include "policy/request/fcfs.h"
+
+#include <gtest/gtest.h>
+
+namespace tutti {
+namespace {
+
+QueuedRequest request(std::uint64_t id, std::uint64_t object) {
+  QueuedRequest made;
+  made.id = id;
+  made.object = object;
+  made.length = 4_KiB;
+  return made;
+}
+
+// Dispatches until the policy has no more to give.
+std::vector<std::uint64_t> drain(FcfsPolicy& policy) {
+  std::vector<std::uint64_t> ids;
+  for (Decision d = policy.next(0_ns); d.kind == Decision::Kind::dispatch; d = policy.next(0_ns)) ids.push_back(d.id);
+  return ids;
+}
+
+TEST(FcfsPolicy, OneObjectIsServedInOrderOfArrivalOneAtATime) {
+  FcfsPolicy policy(16);
+  for (const std::uint64_t id : {1U, 2U, 3U}) policy.add(request(id, 7), 0_ns);
+  EXPECT_EQ(drain(policy), (std::vector<std::uint64_t>{1}));
+  policy.served(1, 4_KiB, true, 0_ns);
+  EXPECT_EQ(drain(policy), (std::vector<std::uint64_t>{2}));
+  EXPECT_EQ(policy.queued(), 1U);
+}
+
+TEST(FcfsPolicy, ObjectsAreServedAtTheSameTimeUpToTheDepth) {
+  FcfsPolicy policy(2);
+  policy.add(request(1, 10), 0_ns);
+  policy.add(request(2, 10), 0_ns);
+  policy.add(request(3, 11), 0_ns);
+  policy.add(request(4, 12), 0_ns);
+  EXPECT_EQ(drain(policy), (std::vector<std::uint64_t>{1, 3}));
+  policy.served(3, 4_KiB, true, 0_ns);
+  EXPECT_EQ(drain(policy), (std::vector<std::uint64_t>{4}));
+  policy.served(1, 4_KiB, true, 0_ns);
+  EXPECT_EQ(drain(policy), (std::vector<std::uint64_t>{2}));
+}
+
+TEST(FcfsPolicy, AnUnfinishedRequestKeepsItsPlace) {
+  FcfsPolicy policy(16);
+  policy.add(request(1, 7), 0_ns);
+  policy.add(request(2, 7), 0_ns);
+  EXPECT_EQ(drain(policy), (std::vector<std::uint64_t>{1}));
+  policy.served(1, 1_KiB, false, 0_ns);
+  EXPECT_EQ(drain(policy), (std::vector<std::uint64_t>{1}));
+}
+
+TEST(FcfsPolicy, DroppedRequestsAreNeverDispatched) {
+  FcfsPolicy policy(16);
+  for (const std::uint64_t id : {1U, 2U, 3U}) policy.add(request(id, 7), 0_ns);
+  policy.add(request(4, 8), 0_ns);
+  EXPECT_EQ(drain(policy), (std::vector<std::uint64_t>{1, 4}));
+  policy.drop(2, 0_ns);
+  policy.served(1, 4_KiB, true, 0_ns);
+  EXPECT_EQ(drain(policy), (std::vector<std::uint64_t>{3}));
+  policy.add(request(5, 9), 0_ns);
+  policy.drop(5, 0_ns);
+  policy.served(3, 4_KiB, true, 0_ns);
+  policy.served(4, 4_KiB, true, 0_ns);
+  EXPECT_TRUE(drain(policy).empty());
+  EXPECT_EQ(policy.queued(), 0U);
+}
+
+}  // namespace
+}  // namespace tutti
