@@ -48,8 +48,8 @@ FileOracle::OperationId FileOracle::begin_write(std::vector<Extent> extents) {
   for (const Extent& extent : operations_[id].extents) {
     split(extent.offset.count());
     split(extent.end().count());
-    for (auto cell = cells_.find(extent.offset.count()); cell != cells_.end() && cell->first < extent.end().count();
-         ++cell) {
+    for (auto cell = cells_.find(extent.offset.count());
+         cell != cells_.end() && cell->first < extent.end().count(); ++cell) {
       insert(cell->second.now, id);
       insert(cell->second.durable, id);
     }
@@ -93,8 +93,8 @@ FileOracle::View FileOracle::view(std::span<const Extent> extents) {
   for (const Extent& extent : extents) {
     split(extent.offset.count());
     split(extent.end().count());
-    for (auto cell = cells_.find(extent.offset.count()); cell != cells_.end() && cell->first < extent.end().count();
-         ++cell) {
+    for (auto cell = cells_.find(extent.offset.count());
+         cell != cells_.end() && cell->first < extent.end().count(); ++cell) {
       seen.cells[cell->first] = cell->second.now;
     }
   }
@@ -142,7 +142,8 @@ void FileOracle::settle_size(OperationId id) {
   const Operation& operation = operations_[id];
   if (lost_since(operation.begin)) return;
   if (operation.kind == Kind::truncate) {
-    if (!contended(id, [](Kind) { return true; })) now_ = Size{operation.extents[0].offset, operation.extents[0].offset};
+    if (!contended(id, [](Kind) { return true; }))
+      now_ = Size{operation.extents[0].offset, operation.extents[0].offset};
   } else if (!contended(id, [](Kind kind) { return kind == Kind::truncate; }) && !operation.extents.empty()) {
     now_.least = std::max(now_.least, operation.extents.back().end());
   }
@@ -155,15 +156,16 @@ void FileOracle::settle_durable(OperationId id) {
   for (auto each = seen.cells.begin(); each != seen.cells.end(); ++each) {
     const auto next = std::next(each);
     const std::uint64_t end = next == seen.cells.end() ? kEnd : next->first;
-    on_kept(begun, Extent{Bytes(each->first), Bytes(end - each->first)}, [&](std::uint64_t from, std::uint64_t to) {
-      split(from);
-      split(to);
-      for (auto cell = cells_.find(from); cell != cells_.end() && cell->first < to; ++cell) {
-        std::erase_if(cell->second.durable, [&](OperationId other) {
-          return other < id && !std::binary_search(each->second.begin(), each->second.end(), other);
-        });
-      }
-    });
+    on_kept(begun, Extent{Bytes(each->first), Bytes(end - each->first)},
+            [&](std::uint64_t from, std::uint64_t to) {
+              split(from);
+              split(to);
+              for (auto cell = cells_.find(from); cell != cells_.end() && cell->first < to; ++cell) {
+                std::erase_if(cell->second.durable, [&](OperationId other) {
+                  return other < id && !std::binary_search(each->second.begin(), each->second.end(), other);
+                });
+              }
+            });
   }
   if (!lost_since(begun)) durable_ = seen.size;
 }
@@ -252,9 +254,9 @@ Status FileOracle::end_read(OperationId id, std::span<const std::byte> bytes) {
   const std::uint64_t least = returned(extents, seen.size.least);
   const std::uint64_t greatest = returned(extents, seen.size.greatest);
   if (bytes.size() < least || bytes.size() > greatest) {
-    return {Code::internal, fmt::format("read returned {} bytes where {} to {} are possible (file size {} to {})",
-                                        bytes.size(), least, greatest, seen.size.least.count(),
-                                        seen.size.greatest.count())};
+    return {Code::internal,
+            fmt::format("read returned {} bytes where {} to {} are possible (file size {} to {})",
+                        bytes.size(), least, greatest, seen.size.least.count(), seen.size.greatest.count())};
   }
   // Operations that began during the read may be seen too.
   std::vector<OperationId> since;
@@ -283,6 +285,13 @@ Status FileOracle::end_read(OperationId id, std::span<const std::byte> bytes) {
   return {};
 }
 
+Status FileOracle::check_size(OperationId read, Bytes size) const {
+  const Size& possible = reads_.at(read).size;
+  if (size >= possible.least && size <= possible.greatest) return {};
+  return {Code::internal, fmt::format("size is {} where {} to {} are possible", size.count(),
+                                      possible.least.count(), possible.greatest.count())};
+}
+
 bool FileOracle::allowed(std::byte byte, Bytes offset, const Candidates& candidates) const {
   return std::any_of(candidates.begin(), candidates.end(), [&](OperationId id) {
     const bool zero = id == 0 || operations_[id].kind == Kind::truncate;
@@ -298,10 +307,11 @@ std::string FileOracle::describe(Bytes offset, std::byte byte, const Candidates&
       if (extent.offset <= offset && offset < extent.end()) writers.push_back(id);
     }
   }
-  return fmt::format("byte {} (server {}) is {:#04x}; operations {} may be there; that value was written by {}",
-                     offset.count(), layout_.server_of_slot(layout_.slot_of(offset)), static_cast<int>(byte),
-                     fmt::join(candidates, ","),
-                     byte == std::byte{0} ? "nobody (a hole)" : fmt::format("operations [{}]", fmt::join(writers, ",")));
+  return fmt::format(
+      "byte {} (server {}) is {:#04x}; operations {} may be there; that value was written by {}",
+      offset.count(), layout_.server_of_slot(layout_.slot_of(offset)), static_cast<int>(byte),
+      fmt::join(candidates, ","),
+      byte == std::byte{0} ? "nobody (a hole)" : fmt::format("operations [{}]", fmt::join(writers, ",")));
 }
 
 }  // namespace tutti

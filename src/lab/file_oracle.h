@@ -1,9 +1,10 @@
-// FileOracle: knows which bytes a read of one file may return while clients write to it and servers fail. Pure.
+// FileOracle: knows which bytes a read of one file may return while clients write to it and servers fail.
+// Pure.
 //
-// Every byte has a set of candidates: the operations whose value it may hold now. An operation is a candidate from
-// its begin. When it has ended well it replaces all that had ended before it began; one that failed stays in doubt,
-// it may or may not have taken place, until a later one replaces it. A second set holds what may be left after a
-// loss of power: a sync replaces what was replaced when it began. So the oracle demands:
+// Every byte has a set of candidates: the operations whose value it may hold now. An operation is a candidate
+// from its begin. When it has ended well it replaces all that had ended before it began; one that failed
+// stays in doubt, it may or may not have taken place, until a later one replaces it. A second set holds what
+// may be left after a loss of power: a sync replaces what was replaced when it began. So the oracle demands:
 //   - an acknowledged write is seen by every later read, whatever processes died;
 //   - a synced write is seen after a loss of power;
 //   - no read returns a byte that nobody wrote there.
@@ -42,13 +43,14 @@ class FileOracle {
 
   // Of a write, a truncate or a sync. `ok`: it was acknowledged.
   void end(OperationId id, bool ok);
-  // A read that returned bytes: Code::internal, with what is wrong, if it may not have. `bytes` are those that came.
+  // A read that returned bytes: Code::internal, with what is wrong, if it may not have. `bytes` are those
+  // that came.
   Status end_read(OperationId id, std::span<const std::byte> bytes);
   // A read that failed or was given up.
   void abandon_read(OperationId id) { reads_.erase(id); }
-  // What an uncontended size() may return now: the file's length lies between the two, both included.
-  [[nodiscard]] Bytes least_size() const { return now_.least; }
-  [[nodiscard]] Bytes greatest_size() const { return now_.greatest; }
+  // Whether the file may have had this length at some time since a read (of nothing) began, which stays under
+  // way.
+  [[nodiscard]] Status check_size(OperationId read, Bytes size) const;
 
   // The data server of this number lost what was not synced.
   void power_lost(std::uint32_t server);
@@ -100,8 +102,8 @@ class FileOracle {
 
   Layout layout_;
   std::uint64_t tick_ = 1;
-  std::vector<Operation> operations_;  // by id
-  std::set<OperationId> running_;      // writes and truncates
+  std::vector<Operation> operations_;    // by id
+  std::set<OperationId> running_;        // writes and truncates
   std::map<std::uint64_t, Cell> cells_;  // by their first byte
   Size now_;
   Size durable_;

@@ -13,8 +13,10 @@ bool in_doubt(Code outcome) {
     case Code::busy:
     case Code::cancelled:
     case Code::io_error:
-    case Code::no_space: return true;
-    default: return false;
+    case Code::no_space:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -104,7 +106,8 @@ Status NameOracle::renamed(const std::string& from, const std::string& to, Code 
 }
 
 Status NameOracle::looked_up(const std::string& name, Code outcome, std::uint64_t inode) const {
-  if (outcome == Code::ok && !may_be(name, inode)) return wrong(fmt::format("stat gave inode {}", inode), name);
+  if (outcome == Code::ok && !may_be(name, inode))
+    return wrong(fmt::format("stat gave inode {}", inode), name);
   if (outcome == Code::not_found && !may_be_absent(name)) return wrong("stat found nothing", name);
   if (outcome != Code::ok && outcome != Code::not_found && !in_doubt(outcome)) {
     return wrong(fmt::format("stat ended with {}", code_name(outcome)), name);

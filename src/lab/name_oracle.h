@@ -1,8 +1,9 @@
 // NameOracle: knows which names one directory may hold, when only one client at a time changes it. Pure.
 //
-// Every name has a set of possible states: absent, or a file with a known inode, or one whose inode nobody saw.
-// An acknowledged change settles its names; one that failed leaves them in doubt until a later change settles them.
-// An answer that fits none of the possible states is an error (Code::internal) that says what is wrong.
+// Every name has a set of possible states: absent, or a file with a known inode, or one whose inode nobody
+// saw. An acknowledged change settles its names; one that failed leaves them in doubt until a later change
+// settles them. An answer that fits none of the possible states is an error (Code::internal) that says what
+// is wrong.
 #pragma once
 
 #include <cstdint>

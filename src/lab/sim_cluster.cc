@@ -107,15 +107,16 @@ Status SimCluster::start() {
 std::unique_ptr<SimClient> SimCluster::make_client(std::uint32_t node, Peer peer, ClientOptions options) {
   if (options.client == 0) options.client = next_client_++;
   const NodeId id = client_node(node);
-  return std::make_unique<SimClient>(fabric_, clock(id), id, std::move(peer), simulation_.random().fork(), map_,
-                                     std::move(options), options_.log);
+  return std::make_unique<SimClient>(fabric_, clock(id), id, std::move(peer), simulation_.random().fork(),
+                                     map_, std::move(options), options_.log);
 }
 
 void SimCluster::fail(Status status) {
   if (health_.ok()) health_ = std::move(status);
 }
 
-Task<void> SimCluster::run_meta(SimCluster& cluster, MetaProcess& process, std::unique_ptr<Listener> listener) {
+Task<void> SimCluster::run_meta(SimCluster& cluster, MetaProcess& process,
+                                std::unique_ptr<Listener> listener) {
   Status status = co_await process.server.open();
   if (status.ok()) {
     process.ready = true;
@@ -124,7 +125,8 @@ Task<void> SimCluster::run_meta(SimCluster& cluster, MetaProcess& process, std::
   cluster.fail(status.with_context("metadata server"));
 }
 
-Task<void> SimCluster::run_data(SimCluster& cluster, DataProcess& process, std::unique_ptr<Listener> listener) {
+Task<void> SimCluster::run_data(SimCluster& cluster, DataProcess& process,
+                                std::unique_ptr<Listener> listener) {
   const Status status = co_await process.server.serve(std::move(listener));
   cluster.fail(status.with_context("data server"));
 }

@@ -1,9 +1,10 @@
-// SimCluster: a whole cluster in one process and in virtual time, made of the product's own servers and clients.
+// SimCluster: a whole cluster in one process and in virtual time, made of the product's own servers and
+// clients.
 //
-// Node 0 holds the metadata server, nodes 1 to `servers` a data server each, the nodes after them are for clients.
-// What a server keeps (store, metadata) belongs to its node and outlives its process: stop and start are the death
-// of a process and its return, lose_power() is that and the loss of what was not synced. The same options give the
-// same run. One thread.
+// Node 0 holds the metadata server, nodes 1 to `servers` a data server each, the nodes after them are for
+// clients. What a server keeps (store, metadata) belongs to its node and outlives its process: stop and start
+// are the death of a process and its return, lose_power() is that and the loss of what was not synced. The
+// same options give the same run. One thread.
 #pragma once
 
 #include <cstdint>
@@ -32,11 +33,11 @@ struct SimClusterOptions {
   FabricOptions fabric;
   SimStorageOptions storage;
   std::string policy = "fcfs";
-  DataServerOptions data;  // index and cluster are set by the cluster
-  MetaServerOptions meta;  // cluster and data_servers are set by the cluster
-  Nanos metadata_sync = 230_us;     // what a durable commit costs
-  std::vector<Nanos> skew;          // of the wall clocks, by node; missing: none
-  Log log;                          // of all servers and clients
+  DataServerOptions data;        // index and cluster are set by the cluster
+  MetaServerOptions meta;        // cluster and data_servers are set by the cluster
+  Nanos metadata_sync = 230_us;  // what a durable commit costs
+  std::vector<Nanos> skew;       // of the wall clocks, by node; missing: none
+  Log log;                       // of all servers and clients
 };
 
 // A client process on one of the client nodes. Destroying it is the death of the process.
@@ -79,7 +80,8 @@ class SimCluster {
   [[nodiscard]] NodeId client_node(std::uint32_t node) const { return 1 + options_.servers + node; }
   [[nodiscard]] SimClock& clock(NodeId node) { return *clocks_.at(node); }
 
-  // options.client 0: numbered in order of creation, so that runs repeat. Must be destroyed before the cluster.
+  // options.client 0: numbered in order of creation, so that runs repeat. Must be destroyed before the
+  // cluster.
   std::unique_ptr<SimClient> make_client(std::uint32_t node, Peer peer, ClientOptions options);
 
   // ---- servers; each call is idempotent ----

@@ -13,7 +13,8 @@ namespace tutti::meta {
 template <std::integral Number>
 void append_big_endian(std::string& bytes, Number number) {
   const auto value = static_cast<std::make_unsigned_t<Number>>(number);
-  for (std::size_t i = sizeof(Number); i-- > 0;) bytes.push_back(static_cast<char>((value >> (8 * i)) & 0xffU));
+  for (std::size_t i = sizeof(Number); i-- > 0;)
+    bytes.push_back(static_cast<char>((value >> (8 * i)) & 0xffU));
 }
 
 // `bytes` must be long enough.
@@ -58,7 +59,8 @@ class Decoder {
       return 0;
     }
     std::uint64_t value = 0;
-    for (std::size_t i = sizeof(Number); i-- > 0;) value = value << 8U | static_cast<unsigned char>(bytes_[i]);
+    for (std::size_t i = sizeof(Number); i-- > 0;)
+      value = value << 8U | static_cast<unsigned char>(bytes_[i]);
     bytes_.remove_prefix(sizeof(Number));
     return static_cast<Number>(value);
   }

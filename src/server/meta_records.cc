@@ -89,9 +89,10 @@ Result<Superblock> decode_superblock(std::string_view bytes) {
   Superblock superblock;
   decoder.into(superblock.format);
   if (decoder.sound() && superblock.format > kFormat) {
-    return Status(Code::version, fmt::format("the metadata have format {}, and this Tutti knows formats up to {}: "
-                                             "start a Tutti that is at least as new as the one that wrote them",
-                                             superblock.format, kFormat));
+    return Status(Code::version,
+                  fmt::format("the metadata have format {}, and this Tutti knows formats up to {}: "
+                              "start a Tutti that is at least as new as the one that wrote them",
+                              superblock.format, kFormat));
   }
   decoder.into(superblock.cluster);
   decoder.into(superblock.next_inode);
@@ -169,7 +170,11 @@ Result<Inode> decode_inode(std::uint64_t id, std::string_view bytes) {
 }
 
 std::string encode(const Entry& entry) {
-  return Encoder().number(kRecordVersion).number(static_cast<std::uint8_t>(entry.type)).number(entry.inode).take();
+  return Encoder()
+      .number(kRecordVersion)
+      .number(static_cast<std::uint8_t>(entry.type))
+      .number(entry.inode)
+      .take();
 }
 
 Result<Entry> decode_entry(std::string_view bytes) {

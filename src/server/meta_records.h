@@ -3,11 +3,12 @@
 //   'S'                               superblock: format, cluster, next inode number, counts
 //   'I' inode                         inode: a file, directory or symbolic link
 //   'D' parent name                   directory entry: one scan lists a directory in the order of its names
-//   'O' server inode                  orphan: an object of a removed file that its data server still has to remove
-//   'R' uid client sequence           what was answered to a change, in case the client repeats it (meta_repeat.h)
+//   'O' server inode                  orphan: an object of a removed file that its data server still has to
+//   remove 'R' uid client sequence           what was answered to a change, in case the client repeats it
+//   (meta_repeat.h)
 //
-// Numbers in keys are big-endian, so that keys sort as they do; in records little-endian. Every record starts with
-// its version; decode functions return Code::malformed for bytes that are not a sound record.
+// Numbers in keys are big-endian, so that keys sort as they do; in records little-endian. Every record starts
+// with its version; decode functions return Code::malformed for bytes that are not a sound record.
 #pragma once
 
 #include <cstdint>
@@ -54,13 +55,13 @@ struct Inode {
   std::uint32_t mode = 0;
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
-  std::uint32_t links = 1;  // of a directory: 2 and one for each directory in it
+  std::uint32_t links = 1;            // of a directory: 2 and one for each directory in it
   Nanos accessed, modified, changed;  // wall
-  Nanos modified_set;   // when somebody last set `modified` by hand; what was written before does not undo it
-  Layout layout;        // files
+  Nanos modified_set;  // when somebody last set `modified` by hand; what was written before does not undo it
+  Layout layout;       // files
   std::uint64_t parent = 0;  // directories
-  Wish wish;            // directories
-  std::string target;   // symbolic links
+  Wish wish;                 // directories
+  std::string target;        // symbolic links
 };
 
 struct Entry {

@@ -1,8 +1,8 @@
 // MetaServer: names, directories, attributes, layouts and file ids; gives out capabilities.
 //
 // It holds no state but its Kv: every change is one transaction, durable when answered, and changes that wait
-// together share one sync. The length of a file is not here: data servers know it. The objects of removed files are
-// removed on the data servers in the background; what is left to remove survives a restart.
+// together share one sync. The length of a file is not here: data servers know it. The objects of removed
+// files are removed on the data servers in the background; what is left to remove survives a restart.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,8 @@ struct MetaServerOptions {
   Bytes stripe_size = 64_KiB;             // default of new files
   std::uint32_t stripe_count = 0;         // 0: all servers
   Nanos capability_lifetime = 3600_s;
-  std::uint32_t root_uid = 0;             // owner of "/" when the tree is made
+  Nanos repeat_memory = 3600_s;  // how long the answer to a change is kept for a client that repeats it
+  std::uint32_t root_uid = 0;    // owner of "/" when the tree is made
   std::uint32_t root_gid = 0;
   std::uint32_t root_mode = 01777;
 };
@@ -36,8 +37,9 @@ class MetaServer {
   MetaServer& operator=(const MetaServer&) = delete;
   ~MetaServer();
 
-  // Checks the format, makes the root at the first start, takes up unfinished removals. Code::version if a newer
-  // Tutti wrote the metadata.
+  // Checks the format, makes the root at the first start, takes up unfinished removals. Code::version if a
+  // newer Tutti wrote the metadata, Code::invalid if they belong to another cluster or the options make no
+  // sense.
   Task<Status> open();
   // After open(): accepts and serves until it is cancelled or the listener breaks.
   Task<Status> serve(std::unique_ptr<Listener> listener);

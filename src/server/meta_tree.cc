@@ -16,14 +16,15 @@ constexpr std::size_t kEntryCost = 256;
 
 Status check_length(std::string_view name) {
   if (name.size() <= wire::kMaxName) return {};
-  return {Code::name_too_long, fmt::format("the name '{}...' has {} bytes; {} are allowed", name.substr(0, 32),
-                                           name.size(), wire::kMaxName)};
+  return {Code::name_too_long, fmt::format("the name '{}...' has {} bytes; {} are allowed",
+                                           name.substr(0, 32), name.size(), wire::kMaxName)};
 }
 
 // Puts the parts of `path` on top of the stack `pending`, the first uppermost.
 Status push_parts(std::string_view path, std::vector<std::string>& pending) {
   if (path.size() > wire::kMaxPath) {
-    return {Code::name_too_long, fmt::format("the path has {} bytes; {} are allowed", path.size(), wire::kMaxPath)};
+    return {Code::name_too_long,
+            fmt::format("the path has {} bytes; {} are allowed", path.size(), wire::kMaxPath)};
   }
   if (path.find('\0') != std::string_view::npos) return {Code::invalid, "the path contains a zero byte"};
   const std::size_t before = pending.size();
@@ -95,7 +96,8 @@ Result<Inode> Tree::start(const Place& place) const {
   if (!base.ok() || caller_.root() || base->id == wire::kRootInode) return base;
   if (base->type != wire::kDirectory) {
     if (caller_.uid == base->uid) return base;
-    return Status(Code::permission, fmt::format("inode {} is not yours; name the file by its path", base->id));
+    return Status(Code::permission,
+                  fmt::format("inode {} is not yours; name the file by its path", base->id));
   }
   Inode above = *base;
   for (int depth = 0; above.id != wire::kRootInode && depth < kMaxDepth; ++depth) {
@@ -158,7 +160,8 @@ Result<Listing> Tree::list(const Place& place, const std::string& after, std::ui
   const Result<Inode> directory = lookup(place, true);
   if (!directory.ok()) return directory.status();
   if (directory->type != wire::kDirectory) return Status(Code::not_directory, "not a directory");
-  if (!may(caller_, *directory, kMayRead)) return Status(Code::permission, "no read permission on the directory");
+  if (!may(caller_, *directory, kMayRead))
+    return Status(Code::permission, "no read permission on the directory");
   if (limit == 0 || limit > wire::kMaxListEntries) limit = wire::kMaxListEntries;
   attributes = attributes && may(caller_, *directory, kMaySearch);
 

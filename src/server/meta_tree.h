@@ -1,9 +1,9 @@
 // Tree: the tree of names as one caller may see it, over one state of the Kv. Pure.
 //
 // Paths: "." and empty parts are dropped, ".." is refused, also inside the targets of symbolic links. To pass
-// through a directory takes search permission on it; uid 0 may everything. Targets of symbolic links are relative
-// to the link's directory, or absolute from the root of the cluster. Error messages name the part of a path that
-// is at fault; the operation and the whole path are added by whoever runs the operation.
+// through a directory takes search permission on it; uid 0 may everything. Targets of symbolic links are
+// relative to the link's directory, or absolute from the root of the cluster. Error messages name the part of
+// a path that is at fault; the operation and the whole path are added by whoever runs the operation.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ enum Access : std::uint32_t { kMayRead = 4, kMayWrite = 2, kMaySearch = 1 };
 
 [[nodiscard]] bool may(const Caller& caller, const Inode& node, std::uint32_t access);
 
-// `path` relative to the inode `base`, which is the root if 0. An empty path is `base` itself. A base that is not a
-// directory is for its owner and uid 0 only: the way to it cannot be checked.
+// `path` relative to the inode `base`, which is the root if 0. An empty path is `base` itself. A base that is
+// not a directory is for its owner and uid 0 only: the way to it cannot be checked.
 struct Place {
   std::uint64_t base = 0;
   std::string path;
@@ -68,8 +68,8 @@ class Tree {
   [[nodiscard]] Result<Walked> walk(const Place& place, bool follow) const;
   // Code::not_found if it does not exist.
   [[nodiscard]] Result<Inode> lookup(const Place& place, bool follow) const;
-  // Names greater than `after` in bytewise order, at most `limit`, and fewer if the reply would get too long. The
-  // inodes come along if `attributes` and the caller may search the directory.
+  // Names greater than `after` in bytewise order, at most `limit`, and fewer if the reply would get too long.
+  // The inodes come along if `attributes` and the caller may search the directory.
   [[nodiscard]] Result<Listing> list(const Place& place, const std::string& after, std::uint32_t limit,
                                      bool attributes) const;
   [[nodiscard]] Result<bool> empty(const Inode& directory) const;

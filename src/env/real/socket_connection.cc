@@ -29,7 +29,9 @@ SocketConnection::SocketConnection(Loop& loop, int fd, std::size_t queue_limit)
       reader_(fd, kHandshakeLimit),
       writer_(loop, fd, watch_, queue_limit),
       socket_mover_(loop, writer_),
-      scope_(loop.executor()) {}
+      scope_(loop.executor()) {
+  peer_.name = "the peer";
+}
 
 SocketConnection::~SocketConnection() {
   scope_.cancel();

@@ -56,7 +56,7 @@ class SocketConnection final : public Connection {
   int pidfd_ = -1;
   FdWatch watch_;
   FdWatch pid_watch_;
-  Peer peer_{.name = "the peer"};
+  Peer peer_;
   bool closed_ = false;
   Status reason_;
   int burst_ = 0;  // frames and reads since the loop was last waited for

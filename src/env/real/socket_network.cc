@@ -242,7 +242,8 @@ Result<std::unique_ptr<Listener>> SocketNetwork::listen(const std::string& addre
   const std::string path = parsed->sun_path;
   auto listener = std::make_unique<SocketListener>(shared_->loop, shared_->options,
                                                    shared_->told_about_socket_mover, path, fd);
-  if (::bind(fd, generic(*parsed), sizeof(*parsed)) != 0) return Status::from_errno(errno, "listen at " + address);
+  if (::bind(fd, generic(*parsed), sizeof(*parsed)) != 0)
+    return Status::from_errno(errno, "listen at " + address);
   TUTTI_TRY(listener->start());
   // Until listen() nobody can connect, whatever the mode of the file.
   if (::chmod(path.c_str(), shared_->options.socket_mode) != 0 || ::listen(fd, kBacklog) != 0) {

@@ -1,0 +1,23 @@
+// The options --stripe-size, --stripe-count and --first-server, as put and mkdir have them.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cli/command.h"
+#include "client/file_system.h"
+
+namespace tutti::cli {
+
+struct StripingOptions {
+  std::optional<std::string> size;
+  std::optional<std::string> count;  // a number or "all"
+  std::optional<std::int32_t> first;
+};
+
+void add_striping(CLI::App* command, StripingOptions& options);
+// What they say, or Code::invalid.
+Result<LayoutWish> layout_wish(const StripingOptions& options);
+
+}  // namespace tutti::cli

@@ -1,0 +1,321 @@
+// The C API of include/tutti/tutti.h: a blocking skin over FileSystem. Nothing but translation happens here.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "base/version.h"
+#include "client/cluster_config.h"
+#include "client/file_system.h"
+#include "env/real/loop.h"
+#include "env/real/socket_network.h"
+#include "tutti/tutti.h"
+
+using tutti::Bytes;
+using tutti::Nanos;
+using tutti::Status;
+
+struct tutti_client {
+  tutti_client(const tutti::ClusterConfig& config, const tutti::ClientOptions& options)
+      : random(tutti::hardware_seed()),
+        network(loop, socket_options(config)),
+        system(tutti::Env{loop.clock(), network, random, {}}, config.map(), options) {}
+  static tutti::SocketOptions socket_options(const tutti::ClusterConfig& config) {
+    tutti::SocketOptions options;
+    options.mover = config.mover_choice();
+    return options;
+  }
+
+  tutti::Loop loop;
+  tutti::Random random;
+  tutti::SocketNetwork network;
+  tutti::FileSystem system;
+};
+
+struct tutti_file {
+  tutti_client& client;
+  std::unique_ptr<tutti::OpenFile> file;
+};
+
+namespace {
+
+// The standard's errno is per thread, and so are our words for it.
+thread_local std::string last_error;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+
+int fail(const Status& status) {
+  last_error = status.to_string();
+  return -tutti::code_errno(status.code());
+}
+
+int outcome(const Status& status) { return status.ok() ? 0 : fail(status); }
+
+int invalid(const char* what) { return fail(Status(tutti::Code::invalid, what)); }
+
+std::string path_of(const char* path) {
+  std::string text = path != nullptr ? path : "";
+  if (text.starts_with("tutti:")) text.erase(0, 6);
+  return text;
+}
+
+tutti::LayoutWish wish_of(const tutti_layout* layout) {
+  tutti::LayoutWish wish;
+  if (layout == nullptr) return wish;
+  wish.stripe_size = Bytes(layout->stripe_size);
+  wish.stripe_count = layout->stripe_count;
+  wish.first_server = layout->first_server;
+  return wish;
+}
+
+void fill(tutti_attributes& out, const tutti::Attributes& in) {
+  out = tutti_attributes{};
+  out.inode = in.inode;
+  out.type = static_cast<int>(in.type);
+  out.mode = in.mode;
+  out.uid = in.uid;
+  out.gid = in.gid;
+  out.links = in.links;
+  out.size = in.size.count();
+  out.accessed_ns = in.accessed.count();
+  out.modified_ns = in.modified.count();
+  out.changed_ns = in.changed.count();
+  out.stripe_size = in.layout.stripe_size.count();
+  out.stripe_count = in.layout.stripe_count;
+  out.first_server = in.layout.first_server;
+  out.server_total = in.layout.server_total;
+}
+
+int stat_path(tutti_client* client, const char* path, bool follow, tutti_attributes* attributes) {
+  if (client == nullptr || attributes == nullptr) return invalid("stat: no client or no place for the attributes");
+  const auto found = client->loop.run(client->system.stat(path_of(path), follow));
+  if (!found.ok()) return fail(found.status());
+  fill(*attributes, *found);
+  return 0;
+}
+
+std::vector<tutti::Extent> extents_of(const tutti_extent* extents, size_t count) {
+  std::vector<tutti::Extent> list;
+  list.reserve(count);
+  for (size_t i = 0; i < count; ++i) list.push_back({Bytes(extents[i].offset), Bytes(extents[i].length)});
+  return list;
+}
+
+template <typename Byte>
+std::vector<std::span<Byte>> memory_of(const iovec* buffers, size_t count) {
+  std::vector<std::span<Byte>> list;
+  list.reserve(count);
+  for (size_t i = 0; i < count; ++i) list.emplace_back(static_cast<Byte*>(buffers[i].iov_base), buffers[i].iov_len);
+  return list;
+}
+
+int change_attributes(tutti_client* client, const char* path, const tutti::AttributeChange& change) {
+  if (client == nullptr) return invalid("set attributes: no client");
+  return outcome(client->loop.run(client->system.set_attributes(path_of(path), change)));
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* tutti_version(void) { return TUTTI_VERSION; }
+
+const char* tutti_error(void) { return last_error.c_str(); }
+
+int tutti_connect(const char* cluster_file, const tutti_options* options, tutti_client** client) {
+  if (client == nullptr) return invalid("connect: no place for the client");
+  const auto config =
+      tutti::ClusterConfig::load(cluster_file != nullptr ? cluster_file : tutti::default_cluster_file());
+  if (!config.ok()) return fail(config.status());
+  tutti::ClientOptions wanted;
+  if (options != nullptr) {
+    wanted.application = options->application;
+    if (options->patience_ms != 0) wanted.patience = Nanos(static_cast<std::int64_t>(options->patience_ms) * 1'000'000);
+    if (options->job != nullptr) wanted.job = options->job;
+  }
+  wanted.program = program_invocation_short_name;
+  *client = new (std::nothrow) tutti_client(*config, wanted);
+  return *client != nullptr ? 0 : -ENOMEM;
+}
+
+void tutti_disconnect(tutti_client* client) { delete client; }
+
+int tutti_open(tutti_client* client, const char* path, int flags, mode_t mode, const tutti_layout* layout,
+               tutti_file** file) {
+  if (client == nullptr || file == nullptr) return invalid("open: no client or no place for the file");
+  tutti::OpenOptions options;
+  const int access = flags & O_ACCMODE;
+  options.read = access == O_RDONLY || access == O_RDWR;
+  options.write = access == O_WRONLY || access == O_RDWR;
+  options.create = (flags & O_CREAT) != 0;
+  options.exclusive = (flags & O_EXCL) != 0;
+  options.truncate = (flags & O_TRUNC) != 0;
+  options.mode = mode;
+  options.layout = wish_of(layout);
+  auto opened = client->loop.run(client->system.open(path_of(path), options));
+  if (!opened.ok()) return fail(opened.status());
+  *file = new (std::nothrow) tutti_file{*client, *std::move(opened)};
+  return *file != nullptr ? 0 : -ENOMEM;
+}
+
+int tutti_close(tutti_file* file) {
+  if (file == nullptr) return 0;
+  const std::unique_ptr<tutti_file> owned(file);
+  return outcome(file->client.loop.run(file->file->close()));
+}
+
+ssize_t tutti_pread(tutti_file* file, void* buffer, size_t length, uint64_t offset) {
+  if (file == nullptr) return invalid("read: no file");
+  const std::span<std::byte> memory(static_cast<std::byte*>(buffer), length);
+  const auto got = file->client.loop.run(file->file->read(Bytes(offset), memory));
+  return got.ok() ? static_cast<ssize_t>(got->count()) : fail(got.status());
+}
+
+ssize_t tutti_pwrite(tutti_file* file, const void* buffer, size_t length, uint64_t offset) {
+  if (file == nullptr) return invalid("write: no file");
+  const std::span<const std::byte> memory(static_cast<const std::byte*>(buffer), length);
+  const Status status = file->client.loop.run(file->file->write(Bytes(offset), memory));
+  return status.ok() ? static_cast<ssize_t>(length) : fail(status);
+}
+
+ssize_t tutti_read_list(tutti_file* file, const tutti_extent* extents, size_t extent_count, const iovec* buffers,
+                        size_t buffer_count) {
+  if (file == nullptr) return invalid("read: no file");
+  const auto list = extents_of(extents, extent_count);
+  const auto memory = memory_of<std::byte>(buffers, buffer_count);
+  const auto got = file->client.loop.run(file->file->read_list(list, memory));
+  return got.ok() ? static_cast<ssize_t>(got->count()) : fail(got.status());
+}
+
+ssize_t tutti_write_list(tutti_file* file, const tutti_extent* extents, size_t extent_count, const iovec* buffers,
+                         size_t buffer_count) {
+  if (file == nullptr) return invalid("write: no file");
+  const auto list = extents_of(extents, extent_count);
+  const auto memory = memory_of<const std::byte>(buffers, buffer_count);
+  const Status status = file->client.loop.run(file->file->write_list(list, memory));
+  if (!status.ok()) return fail(status);
+  ssize_t sum = 0;
+  for (const auto& piece : memory) sum += static_cast<ssize_t>(piece.size());
+  return sum;
+}
+
+int tutti_fsync(tutti_file* file) {
+  if (file == nullptr) return invalid("sync: no file");
+  return outcome(file->client.loop.run(file->file->sync()));
+}
+
+int tutti_ftruncate(tutti_file* file, uint64_t length) {
+  if (file == nullptr) return invalid("truncate: no file");
+  return outcome(file->client.loop.run(file->file->truncate(Bytes(length))));
+}
+
+int tutti_fstat(tutti_file* file, tutti_attributes* attributes) {
+  if (file == nullptr || attributes == nullptr) return invalid("stat: no file or no place for the attributes");
+  const auto size = file->client.loop.run(file->file->size());
+  if (!size.ok()) return fail(size.status());
+  fill(*attributes, file->file->attributes());
+  attributes->size = size->count();
+  return 0;
+}
+
+int tutti_stat(tutti_client* client, const char* path, tutti_attributes* attributes) {
+  return stat_path(client, path, true, attributes);
+}
+
+int tutti_lstat(tutti_client* client, const char* path, tutti_attributes* attributes) {
+  return stat_path(client, path, false, attributes);
+}
+
+int tutti_truncate(tutti_client* client, const char* path, uint64_t length) {
+  if (client == nullptr) return invalid("truncate: no client");
+  return outcome(client->loop.run(client->system.truncate(path_of(path), Bytes(length))));
+}
+
+int tutti_unlink(tutti_client* client, const char* path) {
+  if (client == nullptr) return invalid("unlink: no client");
+  return outcome(client->loop.run(client->system.unlink(path_of(path))));
+}
+
+int tutti_rename(tutti_client* client, const char* from, const char* to) {
+  if (client == nullptr) return invalid("rename: no client");
+  return outcome(client->loop.run(client->system.rename(path_of(from), path_of(to))));
+}
+
+int tutti_link(tutti_client* client, const char* from, const char* to) {
+  if (client == nullptr) return invalid("link: no client");
+  return outcome(client->loop.run(client->system.link(path_of(from), path_of(to))));
+}
+
+int tutti_symlink(tutti_client* client, const char* target, const char* path) {
+  if (client == nullptr || target == nullptr) return invalid("symlink: no client or no target");
+  return outcome(client->loop.run(client->system.symlink(target, path_of(path))));
+}
+
+ssize_t tutti_readlink(tutti_client* client, const char* path, char* buffer, size_t length) {
+  if (client == nullptr) return invalid("readlink: no client");
+  const auto found = client->loop.run(client->system.stat(path_of(path), false));
+  if (!found.ok()) return fail(found.status());
+  if (found->type != tutti::FileType::symlink) return invalid("readlink: not a symbolic link");
+  const size_t count = std::min(length, found->target.size());
+  std::memcpy(buffer, found->target.data(), count);
+  return static_cast<ssize_t>(count);
+}
+
+int tutti_mkdir(tutti_client* client, const char* path, mode_t mode, const tutti_layout* layout) {
+  if (client == nullptr) return invalid("mkdir: no client");
+  return outcome(client->loop.run(client->system.make_directory(path_of(path), mode, wish_of(layout))));
+}
+
+int tutti_rmdir(tutti_client* client, const char* path) {
+  if (client == nullptr) return invalid("rmdir: no client");
+  return outcome(client->loop.run(client->system.remove_directory(path_of(path))));
+}
+
+int tutti_list(tutti_client* client, const char* path,
+               int (*visit)(const char* name, int type, uint64_t inode, void* context), void* context) {
+  if (client == nullptr || visit == nullptr) return invalid("list: no client or nobody to tell");
+  const auto entries = client->loop.run(client->system.list(path_of(path), false));
+  if (!entries.ok()) return fail(entries.status());
+  for (const auto& entry : *entries) {
+    if (const int answer = visit(entry.name.c_str(), static_cast<int>(entry.type), entry.inode, context); answer != 0) {
+      return answer;
+    }
+  }
+  return 0;
+}
+
+int tutti_chmod(tutti_client* client, const char* path, mode_t mode) {
+  tutti::AttributeChange change;
+  change.mode = mode;
+  return change_attributes(client, path, change);
+}
+
+int tutti_chown(tutti_client* client, const char* path, uid_t uid, gid_t gid) {
+  tutti::AttributeChange change;
+  if (uid != static_cast<uid_t>(-1)) change.uid = uid;
+  if (gid != static_cast<gid_t>(-1)) change.gid = gid;
+  return change_attributes(client, path, change);
+}
+
+int tutti_utimes(tutti_client* client, const char* path, int64_t accessed_ns, int64_t modified_ns) {
+  tutti::AttributeChange change;
+  change.accessed = Nanos(accessed_ns);
+  change.modified = Nanos(modified_ns);
+  return change_attributes(client, path, change);
+}
+
+int tutti_space(tutti_client* client, uint64_t* total, uint64_t* free_bytes) {
+  if (client == nullptr || total == nullptr || free_bytes == nullptr) return invalid("space: no client or no place");
+  const auto space = client->loop.run(client->system.space());
+  if (!space.ok()) return fail(space.status());
+  *total = space->total.count();
+  *free_bytes = space->free.count();
+  return 0;
+}
+
+}  // extern "C"

@@ -1,0 +1,47 @@
+// Placement: where on the device the bytes of each object lie.
+//
+// The device is cut in extents. An object takes one when a byte of it is first asked for: the one after its
+// preceding extent if that is free, so objects grow contiguously; a new object starts `distance` after the start
+// of the one placed before it, so different objects lie far apart. When all extents are taken, objects share
+// them: only timing depends on places.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "base/units.h"
+#include "env/store.h"
+
+namespace tutti {
+
+struct PlacementOptions {
+  Bytes start;               // of the part of the device that is used
+  Bytes span;                // its length; 0: to the end
+  Bytes extent = 128_MiB;    // as an ext4 block group
+  Bytes distance = 8_GiB;    // between the starts of objects; 0: the next free extent
+};
+
+class Placement {
+ public:
+  Placement(Bytes capacity, const PlacementOptions& options);
+
+  // The place of the byte; takes an extent if there is none yet.
+  Bytes locate(ObjectId object, Bytes offset);
+  // How many bytes from `offset` on lie in one piece, at least up to the end of the extent.
+  [[nodiscard]] Bytes contiguous(Bytes offset) const { return options_.extent - offset % options_.extent; }
+  void remove(ObjectId object);
+
+ private:
+  using Extents = std::map<std::uint64_t, std::uint64_t>;  // number in the object to number on the device
+  std::uint64_t take(std::uint64_t preferred);
+  std::uint64_t place(Extents& extents, std::uint64_t number);
+
+  PlacementOptions options_;
+  std::map<ObjectId, Extents> objects_;
+  std::vector<std::uint32_t> users_;  // of each extent
+  std::uint64_t free_;
+  std::uint64_t next_start_ = 0;
+};
+
+}  // namespace tutti

@@ -1,0 +1,343 @@
+// A data server, spoken to in raw messages over the simulated network.
+#include "server/data_server.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+
+#include "env/channel.h"
+#include "env/combine.h"
+#include "env/sim/clock.h"
+#include "env/sim/memory_store.h"
+#include "env/sim/network.h"
+#include "env/sim/simulation.h"
+
+namespace tutti {
+namespace {
+
+constexpr std::uint64_t kFile = 42;
+
+class DataServerTest : public testing::Test {
+ protected:
+  DataServerTest() {
+    server_node_ = fabric_.add_node();
+    client_node_ = fabric_.add_node();
+    start("fcfs", {});
+  }
+  ~DataServerTest() override { scope_.cancel(); }
+
+  void start(const std::string& policy, DataServerOptions options) {
+    scope_.cancel();
+    server_.reset();
+    options.cluster = 7;
+    server_ = std::make_unique<DataServer>(Env{clock_, fabric_.node(server_node_), random_, {}}, store_,
+                                           std::move(*make_request_policy(policy)), key_, options);
+    scope_.spawn(serve(*server_, std::move(*fabric_.node(server_node_).listen(address_))));
+  }
+  static Task<void> serve(DataServer& server, std::unique_ptr<Listener> listener) {
+    (co_await server.serve(std::move(listener))).ignore();
+  }
+
+  template <typename T>
+  T run(Task<T> task) {
+    auto result = simulation_.run(std::move(task));
+    EXPECT_TRUE(result.has_value()) << "the simulation ran dry";
+    return std::move(*result);
+  }
+
+  std::unique_ptr<Channel> connect(std::uint64_t client = 1, std::uint32_t protocol = wire::kProtocolVersion) {
+    auto connection = run(fabric_.node(client_node_).connect(address_));
+    EXPECT_TRUE(connection.ok());
+    auto channel = std::make_unique<Channel>(simulation_.executor(), std::move(*connection));
+    flatbuffers::FlatBufferBuilder builder;
+    builder.Finish(wire::CreateSessionRequest(builder, protocol, client, client));
+    session_ = ask<wire::SessionReply>(*channel, wire::Type::session, builder);
+    return channel;
+  }
+
+  template <typename Reply>
+  Status ask(Channel& channel, wire::Type type, const flatbuffers::FlatBufferBuilder& builder) {
+    auto reply = run(channel.call(wire::request_type(type), wire::bytes(builder)));
+    if (!reply.ok()) return reply.status();
+    const auto* message = wire::parse<Reply>(reply->payload);
+    EXPECT_NE(message, nullptr);
+    last_ = std::move(*reply);
+    return wire::status_of(*message);
+  }
+
+  wire::Capability capability(std::uint32_t rights, Nanos lifetime = 60_s, std::uint64_t file = kFile) {
+    return key_.sign(file, rights, 0, clock_.wall() + lifetime);
+  }
+
+  static void build_transfer(flatbuffers::FlatBufferBuilder& builder, const wire::Capability& capability,
+                             std::vector<wire::Extent> extents, std::uint64_t region, Nanos request_time,
+                             std::uint32_t inline_limit = 0) {
+    const wire::Tag tag(1, request_time.count(), 1, 1);
+    const auto list = builder.CreateVectorOfStructs(extents);
+    builder.Finish(wire::CreateTransferRequest(builder, &capability, &tag, list, region, 0, inline_limit));
+  }
+
+  Status transfer(Channel& channel, bool write, std::uint64_t offset, std::span<std::byte> bytes,
+                  const wire::Capability& capability, std::uint32_t inline_limit = 0) {
+    const Segment segment{reinterpret_cast<std::uint64_t>(bytes.data()), bytes.size()};
+    const auto region = channel.connection().expose({&segment, 1}, write ? Access::read : Access::write);
+    flatbuffers::FlatBufferBuilder builder;
+    build_transfer(builder, capability, {wire::Extent(offset, bytes.size())}, region, clock_.wall(), inline_limit);
+    Status status = ask<wire::TransferReply>(channel, write ? wire::Type::write : wire::Type::read, builder);
+    channel.connection().withdraw(region);
+    return status;
+  }
+
+  const wire::TransferReply* reply() { return wire::parse<wire::TransferReply>(last_.payload); }
+
+  Simulation simulation_{1};
+  SimNetwork fabric_{simulation_, {}, Random(2)};
+  SimClock clock_{simulation_};
+  Random random_{3};
+  MemoryStore store_;
+  ServerKey key_ = ServerKey::from_seed(9);
+  const std::string address_ = SimNetwork::address(0, "data");
+  NodeId server_node_ = 0;
+  NodeId client_node_ = 0;
+  std::unique_ptr<DataServer> server_;
+  Scope scope_{simulation_.executor()};
+  Status session_;
+  Channel::Reply last_;
+};
+
+std::vector<std::byte> pattern(std::size_t size, unsigned seed = 1) {
+  std::vector<std::byte> bytes(size);
+  for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(i * 31 + seed);
+  return bytes;
+}
+
+TEST_F(DataServerTest, ReadsBackWhatWasWritten) {
+  auto channel = connect();
+  auto bytes = pattern(100'000);
+  ASSERT_TRUE(transfer(*channel, true, 5000, bytes, capability(wire::kRightWrite)).ok());
+  std::vector<std::byte> back(100'000);
+  ASSERT_TRUE(transfer(*channel, false, 5000, back, capability(wire::kRightRead)).ok());
+  EXPECT_EQ(back, bytes);
+  EXPECT_EQ(server_->dispatcher().totals().writes, 1U);
+  EXPECT_EQ(server_->dispatcher().totals().bytes_read, Bytes(100'000));
+}
+
+TEST_F(DataServerTest, SmallReadComesInsideTheReply) {
+  auto channel = connect();
+  auto bytes = pattern(4096);
+  ASSERT_TRUE(transfer(*channel, true, 0, bytes, capability(wire::kRightWrite)).ok());
+  std::vector<std::byte> untouched(4096);
+  ASSERT_TRUE(transfer(*channel, false, 0, untouched, capability(wire::kRightRead), 4096).ok());
+  ASSERT_NE(reply()->bytes(), nullptr);
+  EXPECT_EQ(std::memcmp(reply()->bytes()->data(), bytes.data(), bytes.size()), 0);
+}
+
+TEST_F(DataServerTest, ReadPastTheEndTellsWhereTheObjectEnds) {
+  auto channel = connect();
+  auto bytes = pattern(100);
+  ASSERT_TRUE(transfer(*channel, true, 0, bytes, capability(wire::kRightWrite)).ok());
+  std::vector<std::byte> back(200);
+  ASSERT_TRUE(transfer(*channel, false, 50, back, capability(wire::kRightRead)).ok());
+  EXPECT_EQ(reply()->valid_end(), 100U);
+  EXPECT_EQ(std::memcmp(back.data(), bytes.data() + 50, 50), 0);
+}
+
+TEST_F(DataServerTest, ForgedCapabilitiesAreRefused) {
+  auto channel = connect();
+  auto bytes = pattern(10);
+  const auto good = capability(wire::kRightRead);
+  std::array<std::uint8_t, 32> mac{};
+  std::memcpy(mac.data(), good.mac()->data(), mac.size());
+  const flatbuffers::span<const std::uint8_t, 32> stolen(mac.data(), mac.size());
+  const wire::Capability other_file(kFile + 1, good.expiry(), good.rights(), good.uid(), stolen);
+  const wire::Capability other_rights(kFile, good.expiry(), wire::kRightWrite, good.uid(), stolen);
+  const wire::Capability longer(kFile, good.expiry() + 1, good.rights(), good.uid(), stolen);
+  EXPECT_EQ(transfer(*channel, false, 0, bytes, other_file).code(), Code::bad_capability);
+  EXPECT_EQ(transfer(*channel, true, 0, bytes, other_rights).code(), Code::bad_capability);
+  EXPECT_EQ(transfer(*channel, false, 0, bytes, longer).code(), Code::bad_capability);
+  EXPECT_EQ(transfer(*channel, true, 0, bytes, good).code(), Code::bad_capability) << "a right it does not give";
+  const auto foreign = ServerKey::from_seed(10).sign(kFile, wire::kRightRead, 0, clock_.wall() + 60_s);
+  EXPECT_EQ(transfer(*channel, false, 0, bytes, foreign).code(), Code::bad_capability);
+  EXPECT_TRUE(transfer(*channel, false, 0, bytes, good).ok()) << "the session goes on";
+}
+
+TEST_F(DataServerTest, ExpiredCapabilityIsRefusedAsExpired) {
+  auto channel = connect();
+  auto bytes = pattern(10);
+  EXPECT_EQ(transfer(*channel, true, 0, bytes, capability(wire::kRightWrite, -1_s)).code(), Code::expired);
+}
+
+TEST_F(DataServerTest, ClaimsBeyondTheLimitsAreRefused) {
+  auto channel = connect();
+  const auto rights = capability(wire::kRightWrite);
+  const std::vector<std::vector<wire::Extent>> claims = {
+      {wire::Extent(0, 0)},
+      {wire::Extent(0, wire::kMaxTransfer + 1)},
+      {wire::Extent(wire::kMaxOffset + 1, 1)},
+      {wire::Extent(~0ULL, ~0ULL)},
+      std::vector<wire::Extent>(wire::kMaxExtents + 1, wire::Extent(0, 1)),
+  };
+  for (const auto& claim : claims) {
+    flatbuffers::FlatBufferBuilder builder;
+    build_transfer(builder, rights, claim, 1, clock_.wall());
+    const Status status = ask<wire::TransferReply>(*channel, wire::Type::write, builder);
+    EXPECT_TRUE(status.code() == Code::invalid || status.code() == Code::too_large) << status.to_string();
+  }
+  EXPECT_EQ(server_->dispatcher().queued(), 0U);
+}
+
+TEST_F(DataServerTest, OtherProtocolVersionIsRefusedWithItsNumber) {
+  auto channel = connect(1, wire::kProtocolVersion + 1);
+  EXPECT_EQ(session_.code(), Code::version);
+}
+
+TEST_F(DataServerTest, AMessageBeforeTheSessionCostsTheConnection) {
+  auto connection = run(fabric_.node(client_node_).connect(address_));
+  ASSERT_TRUE(connection.ok());
+  Channel channel(simulation_.executor(), std::move(*connection));
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(wire::CreateStatusRequest(builder));
+  EXPECT_EQ(ask<wire::ServerStatusReply>(channel, wire::Type::status, builder).code(), Code::unavailable);
+}
+
+TEST_F(DataServerTest, GarbageCostsItsSenderTheConnectionAndNobodyElse) {
+  auto honest = connect(1);
+  Random random(5);
+  for (const auto type : {wire::Type::read, wire::Type::write, wire::Type::sync, wire::Type::length,
+                          wire::Type::truncate, wire::Type::remove_object, static_cast<wire::Type>(999)}) {
+    for (int i = 0; i < 20; ++i) {
+      auto attacker = connect(100);
+      std::vector<std::byte> junk(random.below(300));
+      for (auto& byte : junk) byte = static_cast<std::byte>(random.next());
+      auto reply = run(attacker->call(wire::request_type(type), junk));
+      EXPECT_EQ(reply.code(), Code::unavailable);
+    }
+  }
+  auto bytes = pattern(100);
+  EXPECT_TRUE(transfer(*honest, true, 0, bytes, capability(wire::kRightWrite)).ok());
+}
+
+TEST_F(DataServerTest, TruncatedMessagesNeverGetThrough) {
+  flatbuffers::FlatBufferBuilder builder;
+  build_transfer(builder, capability(wire::kRightWrite), {wire::Extent(0, 10)}, 1, clock_.wall());
+  const auto whole = wire::bytes(builder);
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    auto attacker = connect(100);
+    auto reply = run(attacker->call(wire::request_type(wire::Type::write), whole.first(size)));
+    if (reply.ok()) {
+      // A cut that still verifies must not be a transfer.
+      EXPECT_NE(wire::status_of(*wire::parse<wire::TransferReply>(reply->payload)).code(), Code::ok);
+    }
+  }
+  EXPECT_EQ(server_->dispatcher().totals().writes, 0U);
+}
+
+TEST_F(DataServerTest, SuccessorIsAcceptedAndThePredecessorEnds) {
+  auto first = connect(1);
+  auto second = connect(1);
+  EXPECT_TRUE(session_.ok());
+  auto bytes = pattern(10);
+  EXPECT_EQ(transfer(*first, true, 0, bytes, capability(wire::kRightWrite)).code(), Code::unavailable);
+  EXPECT_TRUE(transfer(*second, true, 0, bytes, capability(wire::kRightWrite)).ok());
+}
+
+TEST_F(DataServerTest, AnotherUsersClientIdIsNotTakenOver) {
+  auto first = connect(1);
+  Peer stranger;
+  stranger.uid = 1000;
+  stranger.name = "stranger";
+  fabric_.set_peer(client_node_, stranger);
+  auto second = connect(1);
+  EXPECT_EQ(session_.code(), Code::permission);
+  auto bytes = pattern(10);
+  EXPECT_TRUE(transfer(*first, true, 0, bytes, capability(wire::kRightWrite)).ok());
+}
+
+TEST_F(DataServerTest, AFullQueueTellsClientsToWait) {
+  DataServerOptions options;
+  options.max_queued_per_session = 4;
+  start("fcfs;dispatch_depth=1", options);
+  auto channel = connect();
+  auto bytes = pattern(1 << 20);
+  const Segment segment{reinterpret_cast<std::uint64_t>(bytes.data()), bytes.size()};
+  const auto region = channel->connection().expose({&segment, 1}, Access::read);
+  std::vector<flatbuffers::FlatBufferBuilder> builders(20);
+  std::vector<Task<Result<Channel::Reply>>> calls;
+  for (auto& builder : builders) {
+    build_transfer(builder, capability(wire::kRightWrite), {wire::Extent(0, bytes.size())}, region, clock_.wall());
+    calls.push_back(channel->call(wire::request_type(wire::Type::write), wire::bytes(builder)));
+  }
+  int served = 0;
+  int told_to_wait = 0;
+  for (const auto& reply : run(when_all(std::move(calls)))) {
+    ASSERT_TRUE(reply.ok());
+    const Status status = wire::status_of(*wire::parse<wire::TransferReply>(reply->payload));
+    served += status.ok() ? 1 : 0;
+    told_to_wait += status.code() == Code::busy ? 1 : 0;
+  }
+  EXPECT_EQ(served, 5) << "one in service, four queued";
+  EXPECT_EQ(told_to_wait, 15);
+}
+
+TEST_F(DataServerTest, ADeadClientLeavesNothingInTheQueue) {
+  start("fcfs;dispatch_depth=1", {});
+  auto channel = connect();
+  auto bytes = pattern(1 << 20);
+  const Segment segment{reinterpret_cast<std::uint64_t>(bytes.data()), bytes.size()};
+  const auto region = channel->connection().expose({&segment, 1}, Access::read);
+  for (std::uint64_t i = 1; i <= 10; ++i) {
+    flatbuffers::FlatBufferBuilder builder;
+    build_transfer(builder, capability(wire::kRightWrite), {wire::Extent(0, bytes.size())}, region, clock_.wall());
+    ASSERT_TRUE(
+        channel->connection().send(wire::request_type(wire::Type::write), 1000 + i, wire::bytes(builder)).ok());
+  }
+  ASSERT_TRUE(simulation_.run_until([&] { return server_->dispatcher().queued() == 9; }));
+  channel.reset();
+  ASSERT_TRUE(simulation_.run_until(
+      [&] { return server_->dispatcher().queued() == 0 && server_->dispatcher().in_service() == 0; }));
+  EXPECT_LE(server_->dispatcher().totals().writes, 1U);
+}
+
+TEST_F(DataServerTest, LengthTruncateSyncAndRemoveNeedTheirRights) {
+  auto channel = connect();
+  auto bytes = pattern(1000);
+  ASSERT_TRUE(transfer(*channel, true, 0, bytes, capability(wire::kRightWrite)).ok());
+  const auto object = [&](wire::Type type, std::uint32_t rights) {
+    flatbuffers::FlatBufferBuilder builder;
+    const auto shown = capability(rights);
+    builder.Finish(wire::CreateObjectRequest(builder, &shown));
+    return type == wire::Type::length ? ask<wire::LengthReply>(*channel, type, builder)
+                                      : ask<wire::StatusReply>(*channel, type, builder);
+  };
+  const auto truncate = [&](std::uint64_t length, bool cut, bool grow, std::uint32_t rights = wire::kRightWrite) {
+    flatbuffers::FlatBufferBuilder builder;
+    const auto shown = capability(rights);
+    builder.Finish(wire::CreateTruncateRequest(builder, &shown, nullptr, length, cut, grow));
+    return ask<wire::StatusReply>(*channel, wire::Type::truncate, builder);
+  };
+  const auto length = [&] {
+    EXPECT_TRUE(object(wire::Type::length, wire::kRightLength).ok());
+    return wire::parse<wire::LengthReply>(last_.payload)->length();
+  };
+  EXPECT_EQ(length(), 1000U);
+  EXPECT_TRUE(truncate(2000, true, false).ok());
+  EXPECT_EQ(length(), 1000U) << "only a cut was allowed";
+  EXPECT_TRUE(truncate(2000, true, true).ok());
+  EXPECT_EQ(length(), 2000U);
+  EXPECT_TRUE(truncate(10, false, true).ok());
+  EXPECT_EQ(length(), 2000U);
+  EXPECT_TRUE(truncate(10, true, false).ok());
+  EXPECT_EQ(length(), 10U);
+  EXPECT_EQ(truncate(1, true, true, wire::kRightRead).code(), Code::bad_capability);
+  EXPECT_EQ(truncate(wire::kMaxOffset + 1, true, true).code(), Code::too_large);
+  EXPECT_EQ(object(wire::Type::length, wire::kRightRead).code(), Code::bad_capability);
+  EXPECT_EQ(object(wire::Type::sync, wire::kRightRead).code(), Code::bad_capability);
+  EXPECT_EQ(object(wire::Type::remove_object, wire::kRightWrite).code(), Code::bad_capability);
+  EXPECT_TRUE(object(wire::Type::sync, wire::kRightWrite).ok());
+  EXPECT_TRUE(object(wire::Type::remove_object, wire::kRightRemove).ok());
+  EXPECT_TRUE(object(wire::Type::remove_object, wire::kRightRemove).ok()) << "removing twice does no harm";
+}
+
+}  // namespace
+}  // namespace tutti
