@@ -1,0 +1,48 @@
+// MeterStore: a Store that notes, for each object, what passed through it and when. Wraps another.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "env/clock.h"
+#include "env/store.h"
+
+namespace tutti {
+
+struct ObjectMeter {
+  std::uint64_t reads = 0;
+  std::uint64_t writes = 0;
+  Bytes bytes_read;
+  Bytes bytes_written;
+  Nanos first;  // when the first transfer began
+  Nanos last;   // when the last one ended
+};
+
+class MeterStore final : public Store {
+ public:
+  MeterStore(Clock& clock, Store& inner) : clock_(clock), inner_(inner) {}
+
+  Task<Result<Bytes>> read(ObjectId object, Bytes offset, Bytes length, Sink& sink) override;
+  Task<Status> write(ObjectId object, Bytes offset, Bytes length, Source& source) override;
+  Task<Status> truncate(ObjectId object, Bytes length) override { return inner_.truncate(object, length); }
+  Task<Status> sync(ObjectId object) override { return inner_.sync(object); }
+  Task<Status> remove(ObjectId object) override { return inner_.remove(object); }
+  Task<Result<std::optional<Bytes>>> length(ObjectId object) override { return inner_.length(object); }
+  Task<Result<std::optional<Bytes>>> locate(ObjectId object, Bytes offset) override {
+    return inner_.locate(object, offset);
+  }
+  Task<Result<std::vector<ObjectId>>> list() override { return inner_.list(); }
+  Result<StoreSpace> space() override { return inner_.space(); }
+
+  [[nodiscard]] const std::map<ObjectId, ObjectMeter>& meters() const { return meters_; }
+  void reset() { meters_.clear(); }
+
+ private:
+  ObjectMeter& meter(ObjectId object);
+
+  Clock& clock_;
+  Store& inner_;
+  std::map<ObjectId, ObjectMeter> meters_;
+};
+
+}  // namespace tutti
