@@ -62,13 +62,17 @@ std::uint64_t system_random() {
 
 Result<ClusterConfig> find_cluster(const Globals& globals) {
   if (!globals.cluster.empty()) return ClusterConfig::load(globals.cluster);
+  if (globals.directory.empty() && std::getenv("TUTTI_CLUSTER") != nullptr) {
+    return ClusterConfig::load(default_cluster_file());
+  }
   const auto state = StateDirectory::choose(globals);
   if (!state.ok()) return state.status();
   auto config = ClusterConfig::load(state->config_path());
   if (config.ok() || config.code() != Code::not_found) return config;
-  return Status(Code::not_found, fmt::format("there is no cluster in {}: start one with `tutti up`, or name one with "
-                                             "--dir or --cluster",
-                                             state->path()));
+  return Status(Code::not_found,
+                fmt::format("there is no cluster in {}: start one with `tutti up`, or name one with "
+                            "--dir or --cluster",
+                            state->path()));
 }
 
 Client::Client(ClusterConfig config, ClientOptions options, Log log)

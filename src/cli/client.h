@@ -8,8 +8,8 @@
 
 #include "base/random.h"
 #include "base/status.h"
-#include "cli/cluster_config.h"
 #include "cli/command.h"
+#include "client/cluster_config.h"
 #include "client/file_system.h"
 #include "env/real/loop.h"
 #include "env/real/socket_network.h"

@@ -1,7 +1,7 @@
 // What all commands share: the global options, and how a command is added to the command line.
 //
-// add_NAME() declares the options and help of one command; parsing sets Context::action to what was asked for, and
-// main() runs it. An action returns the exit code: 0 success, 1 failure, 2 wrong usage.
+// add_NAME() declares the options and help of one command; parsing sets Context::action to what was asked
+// for, and main() runs it. An action returns the exit code: 0 success, 1 failure, 2 wrong usage.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -21,6 +21,7 @@ namespace tutti::cli {
 inline constexpr int kSuccess = 0;
 inline constexpr int kFailure = 1;
 inline constexpr int kUsage = 2;
+inline constexpr int kInterrupted = 130;  // as shells report SIGINT
 
 struct Globals {
   std::string directory;  // --dir; empty: $TUTTI_DIR, else ~/.tutti
@@ -60,5 +61,8 @@ void add_attribute_commands(CLI::App& root, Context& context);  // chmod, chown,
 void add_stat(CLI::App& root, Context& context);
 void add_df(CLI::App& root, Context& context);
 void add_demo(CLI::App& root, Context& context);
+void add_sim(CLI::App& root, Context& context);
+void add_bench(CLI::App& root, Context& context);  // with its parts: sim, ...
+void add_bench_sim(CLI::App& bench, Context& context);
 
 }  // namespace tutti::cli

@@ -27,7 +27,8 @@ std::vector<std::string> serve_arguments(const StateDirectory& state, const std:
   } else {
     arguments.insert(arguments.end(), {"data", "--index", name.substr(name.find('.') + 1)});
   }
-  arguments.insert(arguments.end(), {"--config", state.config_path(), "--ready-fd", std::to_string(kReadyFd)});
+  arguments.insert(arguments.end(),
+                   {"--config", state.config_path(), "--ready-fd", std::to_string(kReadyFd)});
   return arguments;
 }
 
@@ -53,7 +54,8 @@ Result<std::string> read_message(int fd, Nanos patience) {
     pollfd waiting{fd, POLLIN, 0};
     const int ready = ::poll(&waiting, 1, static_cast<int>(patience.millis()));
     if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) return Status(Code::timed_out, fmt::format("did not serve within {}", to_string(patience)));
+    if (ready <= 0)
+      return Status(Code::timed_out, fmt::format("did not serve within {}", to_string(patience)));
     const ssize_t count = ::read(fd, buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return text;
@@ -63,7 +65,9 @@ Result<std::string> read_message(int fd, Nanos patience) {
 
 int open_pidfd(pid_t pid) { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }
 
-bool send_signal(int pidfd, int number) { return ::syscall(SYS_pidfd_send_signal, pidfd, number, nullptr, 0) == 0; }
+bool send_signal(int pidfd, int number) {
+  return ::syscall(SYS_pidfd_send_signal, pidfd, number, nullptr, 0) == 0;
+}
 
 bool wait_for_end(int pidfd, Nanos patience) {
   pollfd waiting{pidfd, POLLIN, 0};
@@ -112,7 +116,8 @@ Status wait_until_ready(const StateDirectory& state, const Starting& starting, N
     return {message.code(), fmt::format("{} {} {}", starting.name, message.status().message(), hint)};
   }
   if (*message == "ok\n") return {};
-  if (message->empty()) return {Code::internal, fmt::format("{} ended while it started {}", starting.name, hint)};
+  if (message->empty())
+    return {Code::internal, fmt::format("{} ended while it started {}", starting.name, hint)};
   std::string text = *message;
   if (text.ends_with('\n')) text.pop_back();
   return {Code::internal, fmt::format("{}: {} {}", starting.name, text, hint)};

@@ -19,7 +19,8 @@ struct Starting {
   Fd ready;  // it writes "ok\n" or its error here, then closes
 };
 
-// Starts `tutti serve` for "meta" or "data.N" in the background, in a session of its own, with its output in its log.
+// Starts `tutti serve` for "meta" or "data.N" in the background, in a session of its own, with its output in
+// its log.
 Result<Starting> start_daemon(const StateDirectory& state, const std::string& name);
 // Waits until it serves. An error is the daemon's own, or Code::timed_out.
 Status wait_until_ready(const StateDirectory& state, const Starting& starting, Nanos patience);

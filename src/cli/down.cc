@@ -1,10 +1,10 @@
 // tutti down: stops a local cluster.
 #include <filesystem>
 
-#include "cli/cluster_config.h"
 #include "cli/command.h"
 #include "cli/local_cluster.h"
 #include "cli/output.h"
+#include "client/cluster_config.h"
 
 namespace tutti::cli {
 namespace {
@@ -42,7 +42,8 @@ int run_down(const Globals& globals, bool json) {
 }  // namespace
 
 Result<std::vector<Stopped>> bring_down(const StateDirectory& state) {
-  const Status nothing(Code::not_found, fmt::format("no cluster runs in {}; `tutti up` starts one", state.path()));
+  const Status nothing(Code::not_found,
+                       fmt::format("no cluster runs in {}; `tutti up` starts one", state.path()));
   std::error_code error;
   if (!std::filesystem::exists(state.path(), error)) return nothing;
   TUTTI_TRY(state.check());
@@ -57,9 +58,8 @@ void add_down(CLI::App& root, Context& context) {
   auto json = std::make_shared<bool>(false);
   CLI::App* down = add_command(root, "down", "Stop the local cluster; its files stay", "tutti down");
   down->add_flag("--json", *json, "Print JSON");
-  down->callback([&context, json] {
-    context.action = [&context, json] { return run_down(context.globals, *json); };
-  });
+  down->callback(
+      [&context, json] { context.action = [&context, json] { return run_down(context.globals, *json); }; });
 }
 
 }  // namespace tutti::cli

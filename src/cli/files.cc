@@ -1,12 +1,9 @@
 #include "cli/files.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 
 namespace tutti::cli {
 
@@ -36,7 +33,8 @@ Status pwrite_all(int fd, std::span<const std::byte> bytes, std::uint64_t offset
   return {};
 }
 
-Result<std::size_t> pread_full(int fd, std::span<std::byte> buffer, std::uint64_t offset, std::string_view what) {
+Result<std::size_t> pread_full(int fd, std::span<std::byte> buffer, std::uint64_t offset,
+                               std::string_view what) {
   std::size_t done = 0;
   while (done < buffer.size()) {
     const ssize_t count =
@@ -47,19 +45,6 @@ Result<std::size_t> pread_full(int fd, std::span<std::byte> buffer, std::uint64_
     done += static_cast<std::size_t>(count);
   }
   return done;
-}
-
-Status replace_file(const std::string& path, std::string_view text, std::uint32_t mode) {
-  const std::string fresh = path + ".new";
-  const Fd file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
-  if (!file.valid()) return Status::from_errno(errno, fmt::format("create {}", fresh));
-  if (::fchmod(file.get(), mode) != 0) return Status::from_errno(errno, fmt::format("set the mode of {}", fresh));
-  TUTTI_TRY(write_all(file.get(), std::as_bytes(std::span(text)), fresh));
-  if (::fsync(file.get()) != 0) return Status::from_errno(errno, fmt::format("sync {}", fresh));
-  if (std::rename(fresh.c_str(), path.c_str()) != 0) {
-    return Status::from_errno(errno, fmt::format("rename {} to {}", fresh, path));
-  }
-  return {};
 }
 
 }  // namespace tutti::cli

@@ -41,10 +41,8 @@ class Fd {
 Status write_all(int fd, std::span<const std::byte> bytes, std::string_view what);
 Status pwrite_all(int fd, std::span<const std::byte> bytes, std::uint64_t offset, std::string_view what);
 // Up to the end of the file or the buffer.
-Result<std::size_t> pread_full(int fd, std::span<std::byte> buffer, std::uint64_t offset, std::string_view what);
-
-// Writes beside the file, syncs and renames: readers see the old text or the new one.
-Status replace_file(const std::string& path, std::string_view text, std::uint32_t mode);
+Result<std::size_t> pread_full(int fd, std::span<std::byte> buffer, std::uint64_t offset,
+                               std::string_view what);
 
 // The path of the running program, for starting itself again.
 inline constexpr const char* kSelf = "/proc/self/exe";

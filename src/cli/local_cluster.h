@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/status.h"
-#include "cli/cluster_config.h"
 #include "cli/command.h"
 #include "cli/daemon.h"
 #include "cli/state_directory.h"
+#include "client/cluster_config.h"
 
 namespace tutti::cli {
 

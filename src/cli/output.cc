@@ -44,9 +44,12 @@ std::string Table::text() const {
 
 std::string type_name(FileType type) {
   switch (type) {
-    case FileType::file: return "file";
-    case FileType::directory: return "directory";
-    case FileType::symlink: return "symlink";
+    case FileType::file:
+      return "file";
+    case FileType::directory:
+      return "directory";
+    case FileType::symlink:
+      return "symlink";
   }
   return "unknown";
 }

@@ -42,11 +42,14 @@ void Progress::draw() {
   const Bytes rate(static_cast<std::uint64_t>(static_cast<double>(done_.count()) / seconds));
   std::string bar;
   if (total_ > Bytes(0)) {
-    const double share = std::min(1.0, static_cast<double>(done_.count()) / static_cast<double>(total_.count()));
+    const double share =
+        std::min(1.0, static_cast<double>(done_.count()) / static_cast<double>(total_.count()));
     const auto filled = static_cast<std::size_t>(share * static_cast<double>(kWidth));
-    bar = fmt::format("[{}{}] {:3.0f}% ", std::string(filled, '#'), std::string(kWidth - filled, '.'), share * 100);
+    bar = fmt::format("[{}{}] {:3.0f}% ", std::string(filled, '#'), std::string(kWidth - filled, '.'),
+                      share * 100);
   }
-  const std::string line = fmt::format("\r{} {}{}, {}/s\x1b[K", name_, bar, to_string(done_), to_string(rate));
+  const std::string line =
+      fmt::format("\r{} {}{}, {}/s\x1b[K", name_, bar, to_string(done_), to_string(rate));
   std::fputs(line.c_str(), stderr);
 }
 

@@ -7,10 +7,10 @@
 #include <memory>
 #include <random>
 
-#include "cli/cluster_config.h"
 #include "cli/command.h"
 #include "cli/daemon.h"
 #include "cli/state_directory.h"
+#include "client/cluster_config.h"
 #include "env/real/file_store.h"
 #include "env/real/lmdb_kv.h"
 #include "env/real/loop.h"
@@ -72,8 +72,17 @@ Result<std::unique_ptr<Daemon>> prepare(const ServeOptions& options, const std::
   auto claimed = state.claim(name);
   if (!claimed.ok()) return claimed.status();
 
-  auto daemon = std::unique_ptr<Daemon>(
-      new Daemon{state, *std::move(config), name, *key, log, *std::move(claimed), {}, {}, {}, Random(random_seed()), -1});
+  auto daemon = std::unique_ptr<Daemon>(new Daemon{state,
+                                                   *std::move(config),
+                                                   name,
+                                                   *key,
+                                                   log,
+                                                   *std::move(claimed),
+                                                   {},
+                                                   {},
+                                                   {},
+                                                   Random(random_seed()),
+                                                   -1});
   daemon->ready_fd = options.ready_fd;
   auto signals = Signals::watch(daemon->loop, {SIGTERM, SIGINT});
   if (!signals.ok()) return signals.status();
@@ -137,7 +146,8 @@ Status serve_meta(Daemon& daemon) {
 Status serve_data(Daemon& daemon, std::uint32_t index) {
   const ClusterConfig& config = daemon.config;
   if (index >= config.servers()) {
-    return {Code::invalid, fmt::format("--index {}: the cluster has data servers 0 to {}", index, config.servers() - 1)};
+    return {Code::invalid,
+            fmt::format("--index {}: the cluster has data servers 0 to {}", index, config.servers() - 1)};
   }
   FileStoreOptions files;
   files.log = daemon.log;
@@ -183,7 +193,8 @@ void add_serve(CLI::App& root, Context& context) {
   CLI::App* serve = add_command(root, "serve", "Run one daemon in the foreground, for service managers",
                                 "tutti serve data --index 0 --config ~/.tutti/cluster.toml");
   serve->require_subcommand(1);
-  CLI::App* meta = add_command(*serve, "meta", "The metadata server", "tutti serve meta --config D/cluster.toml");
+  CLI::App* meta =
+      add_command(*serve, "meta", "The metadata server", "tutti serve meta --config D/cluster.toml");
   add_common(meta, *options);
   meta->callback([&context, options] { context.action = [options] { return run_serve(*options, "meta"); }; });
   CLI::App* data =

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <pwd.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +11,8 @@
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
+
+#include "client/cluster_config.h"
 
 namespace tutti::cli {
 namespace {
@@ -28,12 +29,6 @@ struct flock whole_file() {
   return lock;
 }
 
-std::string home() {
-  if (const char* value = std::getenv("HOME"); value != nullptr && *value != 0) return value;
-  const passwd* user = ::getpwuid(::getuid());
-  return user != nullptr ? user->pw_dir : "";
-}
-
 }  // namespace
 
 Result<StateDirectory> StateDirectory::choose(const Globals& globals) {
@@ -41,8 +36,9 @@ Result<StateDirectory> StateDirectory::choose(const Globals& globals) {
   const char* variable = std::getenv("TUTTI_DIR");
   if (path.empty() && variable != nullptr) path = variable;
   if (path.empty()) {
-    const std::string base = home();
-    if (base.empty()) return Status(Code::not_found, "there is no home directory; name a directory with --dir");
+    const std::string base = home_directory();
+    if (base.empty())
+      return Status(Code::not_found, "there is no home directory; name a directory with --dir");
     path = base + "/.tutti";
   }
   std::error_code error;
@@ -57,20 +53,22 @@ bool StateDirectory::has_cluster() const { return ::access(config_path().c_str()
 
 Status StateDirectory::check() const {
   struct stat info {};
-  if (::stat(path_.c_str(), &info) != 0) return Status::from_errno(errno, fmt::format("open directory {}", path_));
+  if (::stat(path_.c_str(), &info) != 0)
+    return Status::from_errno(errno, fmt::format("open directory {}", path_));
   if (!S_ISDIR(info.st_mode)) return {Code::not_directory, fmt::format("{} is not a directory", path_)};
   if ((info.st_mode & 0077) != 0) {
-    return {Code::permission, fmt::format("{} has mode {:04o} and holds the servers' key: chmod 700 {}", path_,
-                                          info.st_mode & 07777, path_)};
+    return {Code::permission, fmt::format("{} has mode {:04o} and holds the servers' key: chmod 700 {}",
+                                          path_, info.st_mode & 07777, path_)};
   }
   if (::access(path_.c_str(), R_OK | W_OK | X_OK) != 0) {
-    return {Code::permission, fmt::format("{} cannot be read and written by uid {}; it belongs to uid {} with mode {:04o}",
-                                          path_, ::geteuid(), info.st_uid, info.st_mode & 07777)};
+    return {Code::permission,
+            fmt::format("{} cannot be read and written by uid {}; it belongs to uid {} with mode {:04o}",
+                        path_, ::geteuid(), info.st_uid, info.st_mode & 07777)};
   }
   // Root passes every permission check, but a directory that its owner shut is not meant to be used.
   if ((info.st_mode & 0700) != 0700) {
-    return {Code::permission, fmt::format("{} has mode {:04o}, so its owner cannot read it: chmod 700 {}", path_,
-                                          info.st_mode & 07777, path_)};
+    return {Code::permission, fmt::format("{} has mode {:04o}, so its owner cannot read it: chmod 700 {}",
+                                          path_, info.st_mode & 07777, path_)};
   }
   return {};
 }
@@ -87,9 +85,12 @@ Status StateDirectory::create() const {
   if (!has_cluster() && ::access(key_path().c_str(), F_OK) != 0) {
     for (const auto& entry : std::filesystem::directory_iterator(path_, error)) {
       const std::string name = entry.path().filename().string();
-      if (name == "log" || name == "run" || name == "lock" || name.ends_with(".new") || name.starts_with("data.")) continue;
-      return {Code::exists, fmt::format("{} holds {} and no cluster.toml; choose another directory with --dir",
-                                        path_, name)};
+      if (name == "log" || name == "run" || name == "lock" || name.ends_with(".new") ||
+          name.starts_with("data."))
+        continue;
+      return {
+          Code::exists,
+          fmt::format("{} holds {} and no cluster.toml; choose another directory with --dir", path_, name)};
     }
   }
   TUTTI_TRY(make_private(path_ + "/run"));

@@ -35,8 +35,12 @@ class StateDirectory {
   [[nodiscard]] std::string config_path() const { return path_ + "/cluster.toml"; }
   [[nodiscard]] std::string key_path() const { return path_ + "/key"; }
   [[nodiscard]] std::string store_path(const std::string& name) const { return path_ + "/" + name; }
-  [[nodiscard]] std::string log_path(const std::string& name) const { return path_ + "/log/" + name + ".log"; }
-  [[nodiscard]] std::string pid_path(const std::string& name) const { return path_ + "/run/" + name + ".pid"; }
+  [[nodiscard]] std::string log_path(const std::string& name) const {
+    return path_ + "/log/" + name + ".log";
+  }
+  [[nodiscard]] std::string pid_path(const std::string& name) const {
+    return path_ + "/run/" + name + ".pid";
+  }
   // "run/NAME.sock", relative to the directory.
   [[nodiscard]] static std::string socket_name(const std::string& name) { return "run/" + name + ".sock"; }
 
@@ -50,8 +54,8 @@ class StateDirectory {
 
   // The process id of the daemon, if it lives.
   [[nodiscard]] std::optional<pid_t> running(const std::string& name) const;
-  // For the daemon itself: writes its process id and holds the lock until the Fd is closed. Code::busy if another
-  // one has it.
+  // For the daemon itself: writes its process id and holds the lock until the Fd is closed. Code::busy if
+  // another one has it.
   [[nodiscard]] Result<Fd> claim(const std::string& name) const;
 
  private:

@@ -5,12 +5,13 @@
 #include <charconv>
 
 #include "base/parse.h"
-#include "cli/cluster_config.h"
+#include "client/cluster_config.h"
 
 namespace tutti::cli {
 
 void add_striping(CLI::App* command, StripingOptions& options) {
-  command->add_option("--stripe-size", options.size, "Bytes on one server before the next one's turn, such as 1MiB");
+  command->add_option("--stripe-size", options.size,
+                      "Bytes on one server before the next one's turn, such as 1MiB");
   command->add_option("--stripe-count", options.count, "Number of servers to spread over, or 'all'");
   command->add_option("--first-server", options.first, "Number of the server with the first stripe")
       ->check(CLI::Range(0, static_cast<int>(kMaxServers) - 1));
@@ -27,11 +28,13 @@ Result<LayoutWish> layout_wish(const StripingOptions& options) {
   if (options.count) {
     const char* end = options.count->data() + options.count->size();
     const auto [stop, error] = std::from_chars(options.count->data(), end, wish.stripe_count);
-    const bool number = error == std::errc() && stop == end && wish.stripe_count > 0 && wish.stripe_count <= kMaxServers;
+    const bool number =
+        error == std::errc() && stop == end && wish.stripe_count > 0 && wish.stripe_count <= kMaxServers;
     if (*options.count == "all") {
       wish.stripe_count = 0xffffffffU;
     } else if (!number) {
-      return Status(Code::invalid, fmt::format("--stripe-count '{}': use 1 to {}, or all", *options.count, kMaxServers));
+      return Status(Code::invalid,
+                    fmt::format("--stripe-count '{}': use 1 to {}, or all", *options.count, kMaxServers));
     }
   }
   if (options.first) wish.first_server = *options.first;

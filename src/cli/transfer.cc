@@ -54,6 +54,8 @@ class InOrder {
     if (!failure.ok()) co_return failure;
     co_return read;
   }
+  // After a failure: the other workers find the stream at its end.
+  void stop() { ended_ = true; }
 
  private:
   [[nodiscard]] bool ready() const {
@@ -76,7 +78,11 @@ Task<Status> put_pieces(InOrder& from, OpenFile& to, Progress& progress) {
     const auto read = co_await from.next(piece.span());
     if (!read.ok()) co_return read.status();
     if (read->length == 0) co_return Status();
-    TUTTI_CO_TRY(co_await to.write(Bytes(read->offset), piece.span().first(read->length)));
+    const Status written = co_await to.write(Bytes(read->offset), piece.span().first(read->length));
+    if (!written.ok()) {
+      from.stop();
+      co_return written;
+    }
     progress.advance(Bytes(read->length));
   }
 }
@@ -91,21 +97,27 @@ struct GetJob {
   Progress& progress;
 };
 
+Task<Status> get_piece(GetJob& job, std::uint64_t offset, std::span<std::byte> place) {
+  const auto read = co_await job.from.read(Bytes(offset), place);
+  if (!read.ok()) co_return read.status();
+  const auto length = static_cast<std::size_t>(read->count());
+  TUTTI_CO_TRY(pwrite_all(job.to, place.first(length), offset, job.name));
+  job.end = std::max(job.end, offset + length);
+  job.progress.advance(*read);
+  co_return Status();
+}
+
 Task<Status> get_pieces(GetJob& job) {
   const Piece piece;
-  while (job.next < job.size) {
+  Status failure;
+  while (failure.ok() && job.next < job.size) {
     const std::uint64_t offset = job.next;
     job.next += kPiece;
     const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(kPiece, job.size - offset));
-    const auto read = co_await job.from.read(Bytes(offset), piece.span().first(wanted));
-    if (!read.ok()) co_return read.status();
-    const auto length = static_cast<std::size_t>(read->count());
-    TUTTI_CO_TRY(pwrite_all(job.to, piece.span().first(length), offset, job.name));
-    job.end = std::max(job.end, offset + length);
-    job.progress.advance(*read);
-    if (length < wanted) co_return Status();
+    failure = co_await get_piece(job, offset, piece.span().first(wanted));
+    if (!failure.ok()) job.size = 0;  // the other workers end too
   }
-  co_return Status();
+  co_return failure;
 }
 
 Status first_failure(const std::vector<Status>& all) {
@@ -123,8 +135,8 @@ Task<Status> copy_in(Client& client, int from, std::string name, OpenFile& to) {
   const auto total = sized ? static_cast<std::uint64_t>(info.st_size) : 0;
   Progress progress(client.loop().clock(), name, Bytes(total));
   InOrder source(client.loop(), from, name);
-  const std::size_t pieces = sized ? std::min(kPiecesUnderWay, static_cast<std::size_t>(total) / kPiece + 1)
-                                   : kPiecesUnderWay;
+  const std::size_t pieces =
+      sized ? std::min(kPiecesUnderWay, static_cast<std::size_t>(total) / kPiece + 1) : kPiecesUnderWay;
   std::vector<Task<Status>> workers;
   for (std::size_t i = 0; i < pieces; ++i) workers.push_back(put_pieces(source, to, progress));
   const auto ended = co_await when_all(std::move(workers));

@@ -7,11 +7,11 @@
 
 #include "base/parse.h"
 #include "cli/client.h"
-#include "cli/cluster_config.h"
 #include "cli/command.h"
 #include "cli/daemon.h"
 #include "cli/local_cluster.h"
 #include "cli/output.h"
+#include "client/cluster_config.h"
 #include "policy/request/policy.h"
 #include "server/capability.h"
 
@@ -36,8 +36,8 @@ Status apply(const UpOptions& options, ClusterConfig& config) {
   }
   if (options.stripe_count) {
     if (*options.stripe_count > config.servers()) {
-      return {Code::invalid, fmt::format("--stripe-count {}: there are {} data servers", *options.stripe_count,
-                                         config.servers())};
+      return {Code::invalid, fmt::format("--stripe-count {}: there are {} data servers",
+                                         *options.stripe_count, config.servers())};
     }
     config.stripe_count = *options.stripe_count;
   }
@@ -47,11 +47,13 @@ Status apply(const UpOptions& options, ClusterConfig& config) {
 
 // The kernel's limit; a longer path would fail later and less clearly.
 Status check_socket_paths(const std::string& directory, std::uint32_t servers) {
-  const std::string longest = directory + "/" + StateDirectory::socket_name(fmt::format("data.{}", servers - 1));
+  const std::string longest =
+      directory + "/" + StateDirectory::socket_name(fmt::format("data.{}", servers - 1));
   if (longest.size() < sizeof(sockaddr_un::sun_path)) return {};
-  return {Code::name_too_long, fmt::format("{} has {} bytes, a Unix socket's path at most {}: choose a shorter "
-                                           "directory with --dir",
-                                           longest, longest.size(), sizeof(sockaddr_un::sun_path) - 1)};
+  return {Code::name_too_long,
+          fmt::format("{} has {} bytes, a Unix socket's path at most {}: choose a shorter "
+                      "directory with --dir",
+                      longest, longest.size(), sizeof(sockaddr_un::sun_path) - 1)};
 }
 
 ClusterConfig new_config(const UpOptions& options) {
@@ -84,12 +86,14 @@ Status update_cluster(const StateDirectory& state, const UpOptions& options, boo
   auto config = ClusterConfig::load(state.config_path());
   if (!config.ok()) return config.status();
   if (options.servers && *options.servers != config->servers()) {
-    return {Code::invalid, fmt::format("--servers {}: the cluster in {} has {}; start a new one in another directory",
-                                       *options.servers, state.path(), config->servers())};
+    return {Code::invalid,
+            fmt::format("--servers {}: the cluster in {} has {}; start a new one in another directory",
+                        *options.servers, state.path(), config->servers())};
   }
   if (!options.policy && !options.stripe_size && !options.stripe_count && !options.log_level) return {};
   if (running) {
-    return {Code::busy, fmt::format("some daemons run: stop them first with `tutti down --dir {}`", state.path())};
+    return {Code::busy,
+            fmt::format("some daemons run: stop them first with `tutti down --dir {}`", state.path())};
   }
   TUTTI_TRY(apply(options, *config));
   // Addresses were made absolute by load(); those in the directory are stored relative again.
@@ -147,8 +151,9 @@ Result<UpReport> bring_up(const Globals& globals, const StateDirectory& state, c
     if (!state.running(name)) missing.push_back(name);
   }
   if (missing.empty()) {
-    return Status(Code::busy, fmt::format("a cluster runs already in {}: use it, or stop it with `tutti down --dir {}`",
-                                          state.path(), state.path()));
+    return Status(Code::busy,
+                  fmt::format("a cluster runs already in {}: use it, or stop it with `tutti down --dir {}`",
+                              state.path(), state.path()));
   }
   const bool some_run = missing.size() <= config->servers();
   if (!fresh) TUTTI_TRY(update_cluster(state, options, some_run));
@@ -190,12 +195,15 @@ int run_up(const Globals& globals, const UpOptions& options, bool json) {
 void add_up(CLI::App& root, Context& context) {
   auto options = std::make_shared<UpOptions>();
   auto json = std::make_shared<bool>(false);
-  CLI::App* up = add_command(root, "up", "Start a local cluster in the background; restarts daemons that died",
-                             "tutti up --servers 4 && tutti put results.h5 /results.h5");
-  up->add_option("--servers", options->servers, "Number of data servers (4); fixed when the cluster is created")
+  CLI::App* up =
+      add_command(root, "up", "Start a local cluster in the background; restarts daemons that died",
+                  "tutti up --servers 4 && tutti put results.h5 /results.h5");
+  up->add_option("--servers", options->servers,
+                 "Number of data servers (4); fixed when the cluster is created")
       ->check(CLI::Range(1U, kMaxServers));
-  up->add_option("--policy", options->policy, "Order of requests in the data servers: " +
-                                                  fmt::format("{}", fmt::join(request_policy_names(), ", ")));
+  up->add_option(
+      "--policy", options->policy,
+      "Order of requests in the data servers: " + fmt::format("{}", fmt::join(request_policy_names(), ", ")));
   up->add_option("--stripe-size", options->stripe_size, "Default stripe size of new files (64KiB)");
   up->add_option("--stripe-count", options->stripe_count, "Servers that a new file is spread over (0: all)");
   up->add_option("--log-level", options->log_level, "debug, info, warn or error")

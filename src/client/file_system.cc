@@ -80,7 +80,7 @@ FileSystem::Impl::Impl(Env given, ClusterMap cluster, ClientOptions wanted)
 }
 
 wire::Tag FileSystem::Impl::tag() {
-  return {options.application, env.clock.wall().count(), options.client, next_sequence()};
+  return {options.application, env.clock.wall().count(), options.client, next_sequence(), 0};
 }
 
 Task<Result<Bytes>> FileSystem::Impl::slot_length(const Layout& layout, std::uint32_t slot,

@@ -122,9 +122,15 @@ Task<void> FaultSaboteur::spoil(std::uint32_t server, Nanos length) {
   const UnderWay under_way(world_, fmt::format("store {} {}", server, full ? "is full" : "fails"));
   ++world_.counts.store_faults;
   world_.store_faults = true;
-  world_.cluster.storage(server).spoil(full ? Code::no_space : Code::io_error, 0.3);
+  StoreFaults faults;
+  if (full) {
+    faults.no_space = 0.5;
+  } else {
+    faults.read_error = faults.write_error = faults.torn_write = faults.sync_error = 0.15;
+  }
+  world_.cluster.storage(server).spoil(faults);
   co_await clock_.sleep(length);
-  world_.cluster.storage(server).spoil(Code::ok, 0);
+  world_.cluster.storage(server).spoil(StoreFaults());
 }
 
 }  // namespace tutti

@@ -80,7 +80,7 @@ void FaultWorker::check(const std::string& what, const Status& verdict) {
 
 void FaultWorker::ended(const std::string& what, Nanos began, const Status& status, bool plain_errors) {
   const Nanos now = world_.now();
-  ++(status.ok() ? world_.counts.succeeded : world_.counts.failed);
+  ++(status.ok() || plain_errors ? world_.counts.succeeded : world_.counts.failed);
   world_.journal.add(fmt::format("lane {}: {} -> {} ({})", lane_, what,
                                  status.ok() ? "ok" : status.to_string(), to_string(now - began)));
   const Code code = status.code();

@@ -1,8 +1,9 @@
-// Scenario: a cluster, the applications that use it and what befalls it, as a TOML file; see scenarios/ for examples.
+// Scenario: a cluster, the applications that use it and what befalls it, as a TOML file; see scenarios/ for
+// examples.
 //
-// parse_scenario() checks every key. run_scenario() runs it on a SimCluster; the same scenario and seed give the same
-// result to the bit. Files that are read exist before the first application starts; all processes have opened their
-// files by then, and times count from that moment.
+// parse_scenario() checks every key. run_scenario() runs it on a SimCluster; the same scenario and seed give
+// the same result to the bit. Files that are read exist before the first application starts; all processes
+// have opened their files by then, and times count from that moment.
 #pragma once
 
 #include <cstdint>
@@ -43,10 +44,10 @@ enum class EventAction : std::uint8_t { stop, lose_power, cut, slow };
 struct EventSpec {
   EventAction action = EventAction::stop;
   Nanos at;
-  Nanos duration;      // then it is undone
-  bool meta = false;   // the metadata server
+  Nanos duration;            // then it is undone
+  bool meta = false;         // the metadata server
   std::uint32_t server = 0;  // or this data server
-  double factor = 10;  // slow: everything to and from it takes so many times as long
+  double factor = 10;        // slow: everything to and from it takes so many times as long
 };
 
 struct Scenario {

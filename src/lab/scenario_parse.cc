@@ -19,7 +19,8 @@ const std::array<std::string, 4> kActions = {"stop", "power-loss", "cut", "slow"
 const std::array<std::string, 3> kNetworks = {"gigabit-ethernet", "infiniband-4x-sdr", "infiniband-4x-ddr"};
 
 template <typename Choices>
-std::size_t index_of(ConfigReader& reader, std::string_view key, std::size_t fallback, const Choices& choices) {
+std::size_t index_of(ConfigReader& reader, std::string_view key, std::size_t fallback,
+                     const Choices& choices) {
   const std::string chosen = reader.choice(key, choices[fallback], choices);
   for (std::size_t i = 0; i < choices.size(); ++i) {
     if (choices[i] == chosen) return i;
@@ -31,7 +32,8 @@ LayoutWish read_layout(ConfigReader& reader, std::uint32_t servers) {
   LayoutWish wish;
   wish.stripe_size = reader.bytes("stripe_size", 0_B, Layout::kMinStripe, Layout::kMaxStripe);
   wish.stripe_count = static_cast<std::uint32_t>(reader.integer("stripe_count", 0, 1, servers));
-  wish.first_server = static_cast<std::int32_t>(reader.integer("first_server", -1, 0, std::int64_t{servers} - 1));
+  wish.first_server =
+      static_cast<std::int32_t>(reader.integer("first_server", -1, 0, std::int64_t{servers} - 1));
   return wish;
 }
 
@@ -39,9 +41,15 @@ LayoutWish read_layout(ConfigReader& reader, std::uint32_t servers) {
 NicModel read_network(ConfigReader& cluster, ConfigReader network) {
   NicModel nic;
   switch (index_of(cluster, "network", 0, kNetworks)) {
-    case 1: nic = NicModel::infiniband_4x_sdr(); break;
-    case 2: nic = NicModel::infiniband_4x_ddr(); break;
-    default: nic = NicModel::gigabit_ethernet(); break;
+    case 1:
+      nic = NicModel::infiniband_4x_sdr();
+      break;
+    case 2:
+      nic = NicModel::infiniband_4x_ddr();
+      break;
+    default:
+      nic = NicModel::gigabit_ethernet();
+      break;
   }
   nic.bandwidth = network.bytes("bandwidth", Bytes(nic.bandwidth), 1_KiB, kLargest).count();
   nic.latency = network.duration("latency", nic.latency, Nanos(), kLongest);
@@ -60,7 +68,6 @@ void read_cluster(ConfigReader reader, ConfigReader root, Scenario& scenario) {
   if (const auto policy = make_request_policy(options.policy); !policy.ok()) {
     reader.fail("policy", policy.status().message());
   }
-  options.storage.phantom = reader.boolean("phantom", true);
   read_storage(reader, options.storage);
   options.meta.stripe_size = reader.bytes("stripe_size", 64_KiB, Layout::kMinStripe, Layout::kMaxStripe);
   scenario.processes_per_node = static_cast<std::uint32_t>(reader.integer("processes_per_node", 1, 1, 65536));
@@ -117,7 +124,8 @@ Result<Scenario> read(ConfigReader root) {
   for (ConfigReader& reader : root.tables("event")) {
     scenario.events.push_back(read_event(reader, scenario.cluster.servers));
   }
-  if (scenario.applications.empty()) root.fail("application", "a scenario needs at least one [[application]]");
+  if (scenario.applications.empty())
+    root.fail("application", "a scenario needs at least one [[application]]");
   TUTTI_TRY(root.finish());
   scenario.cluster.client_nodes = (processes + scenario.processes_per_node - 1) / scenario.processes_per_node;
   return scenario;

@@ -100,8 +100,8 @@ void Run::make_application(const ApplicationSpec& spec) {
                     .name = fmt::format("{}.{}", spec.name, rank)};
     process.client = cluster_.make_client(number / scenario_.processes_per_node, peer, options);
     if (spec.start_jitter > Nanos()) {
-      process.delay =
-          Nanos(static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(spec.start_jitter.count()))));
+      process.delay = Nanos(
+          static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(spec.start_jitter.count()))));
     }
     if (!scenario_.cluster.storage.phantom) process.buffer.resize(spec.request.count());
     application->processes.push_back(std::move(process));
@@ -133,7 +133,8 @@ Task<Status> Run::open_files(Application& application) {
     if (spec.write) continue;
     for (std::uint32_t slot = 0; slot < attributes.layout.stripe_count; ++slot) {
       SimStorage& storage = cluster_.storage(attributes.layout.server_of_slot(slot));
-      TUTTI_CO_TRY(co_await storage.prepare(ObjectId{attributes.inode}, attributes.layout.object_length(slot, length)));
+      TUTTI_CO_TRY(co_await storage.prepare(ObjectId{attributes.inode},
+                                            attributes.layout.object_length(slot, length)));
     }
   }
   co_return Status();
@@ -164,7 +165,7 @@ Task<void> Run::work(Application& application, Process& process) {
     if (spec.barrier && i > 0) co_await application.barrier->arrive();
     if (i > 0 && spec.think > Nanos()) co_await clock.sleep(spec.think);
     const Nanos begin = clock.now();
-    if (result.requests + result.failed == 0) result.start = std::min(result.start, begin);
+    result.start = std::min(result.start, begin);
     const Status status = co_await one_request(spec, process, process.places[i]);
     result.end = clock.now();
     if (status.ok()) {
@@ -262,9 +263,11 @@ Result<ScenarioResult> Run::run() {
   Simulation& simulation = cluster_.simulation();
   for (const ApplicationSpec& spec : scenario_.applications) make_application(spec);
   const auto prepared = simulation.run(prepare());
-  if (!prepared) return Status(Code::internal, "the files of the scenario cannot be prepared: the simulation is dry");
+  if (!prepared)
+    return Status(Code::internal, "the files of the scenario cannot be prepared: the simulation is dry");
   TUTTI_TRY(prepared->with_context("preparing the files of the scenario"));
-  for (std::uint32_t server = 0; server < cluster_.servers(); ++server) cluster_.storage(server).begin_measurement();
+  for (std::uint32_t server = 0; server < cluster_.servers(); ++server)
+    cluster_.storage(server).begin_measurement();
   for (const auto& application : applications_) {
     application->result.start = Nanos::max();
     for (Process& process : application->processes) {
@@ -278,9 +281,10 @@ Result<ScenarioResult> Run::run() {
   const Nanos limit = began_ + scenario_.limit;
   simulation.run_until([&] { return working_ == 0 || simulation.now() > limit; });
   if (working_ > 0) {
-    return Status(Code::timed_out, fmt::format("{} processes were not done after {} of virtual time: raise the "
-                                               "cluster's limit, or look for a server that never returns",
-                                               working_, to_string(simulation.now() - began_)));
+    return Status(Code::timed_out,
+                  fmt::format("{} processes were not done after {} of virtual time: raise the "
+                              "cluster's limit, or look for a server that never returns",
+                              working_, to_string(simulation.now() - began_)));
   }
   TUTTI_TRY(cluster_.health());
   return collect();

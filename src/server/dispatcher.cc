@@ -57,6 +57,7 @@ void Dispatcher::add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, N
   request.offset = transfer->extents.front().offset;
   request.length = transfer->length;
   request.write = transfer->write;
+  request.bottleneck = Bytes(tag.bottleneck());
   ++transfer->session->queued;
   transfers_.emplace(transfer->id, std::move(transfer));
   policy_->add(request, env_.clock.now());

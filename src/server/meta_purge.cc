@@ -151,7 +151,7 @@ Task<Result<std::unique_ptr<Channel>>> Purger::connect(std::uint32_t server) {
 Task<Status> Purger::remove_object(Channel& channel, std::uint64_t file) {
   const Nanos wall = env_.clock.wall();
   const wire::Capability capability = key_.sign(file, wire::kRightRemove, 0, wall + kCapabilityLifetime);
-  const wire::Tag tag(0, wall.count(), client_, file);
+  const wire::Tag tag(0, wall.count(), client_, file, 0);
   flatbuffers::FlatBufferBuilder message(256);
   message.Finish(wire::CreateObjectRequest(message, &capability, &tag));
   Result<Channel::Reply> reply = co_await call(channel, wire::Type::remove_object, message);

@@ -238,12 +238,13 @@ bool MetaSession::on_set_attributes(const Frame& frame) {
 }
 
 Status MetaSession::check_own(const wire::Capability& capability) const {
+  if (!service_.key.genuine(capability) || capability.uid() != connection_->peer().uid ||
+      (capability.rights() & wire::kRightRemove) != 0) {
+    return {Code::permission, "the capability is not yours"};
+  }
   const Nanos lapsed = service_.env.clock.wall() - Nanos(capability.expiry());
-  const bool good = service_.key.genuine(capability) && capability.uid() == connection_->peer().uid &&
-                    (capability.rights() & wire::kRightRemove) == 0 &&
-                    lapsed <= service_.options.capability_lifetime;
-  if (good) return {};
-  return {Code::permission, "the capability is not yours, or too old: open the file again"};
+  if (lapsed <= service_.options.capability_lifetime) return {};
+  return {Code::expired, "the capability is too old: open the file again"};
 }
 
 bool MetaSession::on_renew(const Frame& frame) {

@@ -16,7 +16,8 @@ QueuedRequest request(std::uint64_t id, std::uint64_t object) {
 // Dispatches until the policy has no more to give.
 std::vector<std::uint64_t> drain(FcfsPolicy& policy) {
   std::vector<std::uint64_t> ids;
-  for (Decision d = policy.next(0_ns); d.kind == Decision::Kind::dispatch; d = policy.next(0_ns)) ids.push_back(d.id);
+  for (Decision d = policy.next(0_ns); d.kind == Decision::Kind::dispatch; d = policy.next(0_ns))
+    ids.push_back(d.id);
   return ids;
 }
 

@@ -31,7 +31,8 @@ TEST(PolicyRegistry, RefusesUnknownNamesAndParametersAndListsTheKnown) {
   const auto parameter = make_request_policy("fcfs;depth=3");
   EXPECT_EQ(parameter.code(), Code::invalid);
   EXPECT_NE(parameter.status().message().find("dispatch_depth"), std::string::npos);
-  for (const char* bad : {"fcfs;dispatch_depth=0", "fcfs;dispatch_depth=x", "fcfs;dispatch_depth=3x", "fcfs;", ""}) {
+  for (const char* bad :
+       {"fcfs;dispatch_depth=0", "fcfs;dispatch_depth=x", "fcfs;dispatch_depth=3x", "fcfs;", ""}) {
     EXPECT_EQ(make_request_policy(bad).code(), Code::invalid) << bad;
   }
 }

@@ -73,7 +73,7 @@ class DataServerTest : public testing::Test {
   static void build_transfer(flatbuffers::FlatBufferBuilder& builder, const wire::Capability& capability,
                              std::vector<wire::Extent> extents, std::uint64_t region, Nanos request_time,
                              std::uint32_t inline_limit = 0) {
-    const wire::Tag tag(1, request_time.count(), 1, 1);
+    const wire::Tag tag(1, request_time.count(), 1, 1, 0);
     const auto list = builder.CreateVectorOfStructs(extents);
     builder.Finish(wire::CreateTransferRequest(builder, &capability, &tag, list, region, 0, inline_limit));
   }

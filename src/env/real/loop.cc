@@ -40,12 +40,16 @@ void Loop::run() {
 void Loop::run_once(Nanos timeout) {
   executor_.run_ready();
   if (stopped_) return;
+  wait(timeout);
+  executor_.run_ready();
+}
+
+void Loop::wait(Nanos timeout) {
   if (executor_.next_deadline() != Nanos::max()) {
     timeout = std::min(timeout, std::max(Nanos(0), executor_.next_deadline() - clock_.now()));
   }
   wait_for_events(timeout);
   if (executor_.next_deadline() != Nanos::max()) executor_.fire_due(clock_.now());
-  executor_.run_ready();
 }
 
 void Loop::wait_for_events(Nanos timeout) {

@@ -52,7 +52,11 @@ class Loop {
     detail::Group group{1, nullptr};
     detail::Member running = detail::member(group, task, result);
     running.start();
-    while (group.left > 0) run_once(Nanos::max());
+    for (;;) {
+      executor_.run_ready();
+      if (group.left == 0) break;
+      wait(Nanos::max());
+    }
     return std::move(*result);
   }
   void run(Task<void> task) { run(ended(std::move(task))); }
@@ -83,6 +87,8 @@ class Loop {
     co_return true;
   }
   Status control(int operation, int fd, std::uint32_t events, FdWatch* watch);
+  // Waits for events and timers and posts or fires what they are for.
+  void wait(Nanos timeout);
   void wait_for_events(Nanos timeout);
 
   Executor executor_;

@@ -13,11 +13,12 @@ class SimClock final : public Clock {
   [[nodiscard]] Nanos now() const override { return simulation_.now(); }
   [[nodiscard]] Nanos wall() const override {
     const Nanos since = simulation_.now() - drift_from_;
-    return Simulation::kWallEpoch + simulation_.now() + offset_ + Nanos(since.count() / 1'000'000 * drift_ppm_);
+    return Simulation::kWallEpoch + simulation_.now() + offset_ +
+           Nanos(since.count() / 1'000'000 * drift_ppm_);
   }
 
-  // From now on wall() is ahead of true time by `offset` (behind if negative), and gains `drift_ppm` microseconds
-  // per second. May make wall() jump.
+  // From now on wall() is ahead of true time by `offset` (behind if negative), and gains `drift_ppm`
+  // microseconds per second. May make wall() jump.
   void skew(Nanos offset, std::int64_t drift_ppm = 0) {
     offset_ = offset;
     drift_ppm_ = drift_ppm;

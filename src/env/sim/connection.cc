@@ -66,7 +66,8 @@ class SimConnection final : public Connection {
     far.unread += payload.size() + kFrameHeader;
     if (far.unread > link_->fabric.options.send_queue_limit.count()) {
       link_->sever(Nanos());
-      return Status(Code::unavailable, "send to " + end().peer.name + ": the peer does not read; connection dropped");
+      return Status(Code::unavailable,
+                    "send to " + end().peer.name + ": the peer does not read; connection dropped");
     }
     Packet& packet = link_->fabric.take_packet();
     packet.link = link_;

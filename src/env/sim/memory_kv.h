@@ -1,8 +1,8 @@
 // MemoryKv: a Kv in memory, for tests and for the simulated world.
 //
-// An update takes place at the end of the sync that covers it; all updates that came while the sync before was
-// under way share the next. With no sync delay an update takes place in the call. A cancelled update that has not
-// taken place yet does not.
+// An update takes place at the end of the sync that covers it; all updates that came while the sync before
+// was under way share the next. With no sync delay an update takes place in the call. A cancelled update that
+// has not taken place yet does not.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ class MemoryKv final : public Kv {
   Status view(const std::function<Status(const KvReader&)>& body) override;
   Task<Status> update(std::function<Status(KvWriter&)> body) override;
 
-  // Loss of power: updates under way end with Code::unavailable; those whose sync had begun may, by chance and in
-  // order up to some point, have taken place.
+  // Loss of power: updates under way end with Code::unavailable; those whose sync had begun may, by chance
+  // and in order up to some point, have taken place.
   void crash();
   // Syncs so far: fewer than updates when they share.
   [[nodiscard]] std::uint64_t syncs() const { return syncs_; }

@@ -15,8 +15,8 @@ constexpr std::uint64_t kSectors = kPage / kSector;
 constexpr std::uint64_t kPiece = 1U << 20U;
 }  // namespace
 
-// Bytes as written, and for each sector written since the last sync (a bit of `unsynced`) what it held at that
-// sync: `synced`, or zeros where that is empty.
+// Bytes as written, and for each sector written since the last sync (a bit of `unsynced`) what it held at
+// that sync: `synced`, or zeros where that is empty.
 struct MemoryStore::Page {
   std::unique_ptr<std::byte[]> bytes = std::make_unique<std::byte[]>(kPage);
   std::unique_ptr<std::byte[]> synced;
@@ -32,7 +32,8 @@ struct MemoryStore::Object {
   std::vector<std::uint64_t> unsynced_pages;  // may name pages that are gone
 };
 
-MemoryStore::MemoryStore(const MemoryStoreOptions& options, Random random) : options_(options), random_(random) {
+MemoryStore::MemoryStore(const MemoryStoreOptions& options, Random random)
+    : options_(options), random_(random) {
   if (options_.phantom) scratch_ = std::make_unique<std::byte[]>(2 * kPiece);
 }
 MemoryStore::~MemoryStore() = default;
@@ -61,7 +62,8 @@ Task<Result<Bytes>> MemoryStore::read(ObjectId object, Bytes offset, Bytes lengt
 
 Task<Status> MemoryStore::write(ObjectId object, Bytes offset, Bytes length, Source& source) {
   if (offset.count() + length.count() < offset.count()) {
-    co_return Status(Code::too_large, "write to object " + std::to_string(object.value) + ": offset overflows");
+    co_return Status(Code::too_large,
+                     "write to object " + std::to_string(object.value) + ": offset overflows");
   }
   TUTTI_CO_TRY(reserve(objects_[object], offset + length));
   std::unique_ptr<std::byte[]> buffer;
@@ -83,7 +85,8 @@ Task<Status> MemoryStore::write(ObjectId object, Bytes offset, Bytes length, Sou
 Status MemoryStore::reserve(Object& object, Bytes end) {
   if (!options_.phantom || end.count() <= object.length) return Status();
   if (used_ + end.count() - object.length > options_.capacity.count()) {
-    return Status(Code::no_space, "memory store: capacity of " + to_string(options_.capacity) + " is used up");
+    return Status(Code::no_space,
+                  "memory store: capacity of " + to_string(options_.capacity) + " is used up");
   }
   return Status();
 }

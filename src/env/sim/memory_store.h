@@ -1,7 +1,8 @@
 // MemoryStore: a Store in memory, for tests and for the simulated world. Takes no time by itself.
 //
-// Keeps what was synced apart from what was only written: crash() is a loss of power. Death of a process needs no
-// call, everything stays. Operations run to their end without waiting unless the source or sink waits.
+// Keeps what was synced apart from what was only written: crash() is a loss of power. Death of a process
+// needs no call, everything stays. Operations run to their end without waiting unless the source or sink
+// waits.
 #pragma once
 
 #include <array>
@@ -15,8 +16,10 @@
 namespace tutti {
 
 struct MemoryStoreOptions {
-  Bytes capacity = Bytes(std::uint64_t{1} << 40U);  // writes beyond fail with Code::no_space; in steps of 64 KiB
-  // Keeps only lengths: sources are asked and sinks are fed as ever, but nothing is stored, and reads give zeros.
+  Bytes capacity =
+      Bytes(std::uint64_t{1} << 40U);  // writes beyond fail with Code::no_space; in steps of 64 KiB
+  // Keeps only lengths: sources are asked and sinks are fed as ever, but nothing is stored, and reads give
+  // zeros.
   bool phantom = false;
 };
 
@@ -36,9 +39,9 @@ class MemoryStore final : public Store {
   Task<Result<std::vector<ObjectId>>> list() override;
   Result<StoreSpace> space() override;
 
-  // Loss of power: of each object's unsynced changes any part stays, by chance: sectors of 4 KiB are old or new,
-  // one may be torn at 512 bytes, growth may be undone, an object that never was synced may vanish. Removals and
-  // cuts are durable at once. No operation may be under way.
+  // Loss of power: of each object's unsynced changes any part stays, by chance: sectors of 4 KiB are old or
+  // new, one may be torn at 512 bytes, growth may be undone, an object that never was synced may vanish.
+  // Removals and cuts are durable at once. No operation may be under way.
   void crash();
 
  private:

@@ -162,8 +162,8 @@ void SimNetwork::set_phantom_data(bool phantom) { fabric_->options.phantom_data 
 
 namespace {
 
-// Severs the links that `chosen` picks. The list may change under a lost link's owner only later, from the run
-// queue, so it can be walked.
+// Severs the links that `chosen` picks. The list may change under a lost link's owner only later, from the
+// run queue, so it can be walked.
 template <typename Chosen>
 void sever_links(sim::Fabric& fabric, Nanos detection, Chosen chosen) {
   for (sim::Link* link = fabric.links; link != nullptr; link = link->next) {

@@ -1,10 +1,10 @@
 // SimNetwork: the fabric of a simulated cluster, and a Network for each of its nodes.
 //
 // Addresses are "sim:NODE/NAME", NODE the number that add_node() returned. Each node has one full-duplex card
-// (nic.h). Frames of a connection arrive in order; bulk transfers are cut in chunks so that flows share a card.
-// Bytes of pull and push move by plain copy between the addresses exposed and given, each chunk at the moment it
-// arrives, and only if the region and the connection still stand: a withdrawn region is never touched. Nodes that
-// talk to themselves use a loopback path that costs their card nothing.
+// (nic.h). Frames of a connection arrive in order; bulk transfers are cut in chunks so that flows share a
+// card. Bytes of pull and push move by plain copy between the addresses exposed and given, each chunk at the
+// moment it arrives, and only if the region and the connection still stand: a withdrawn region is never
+// touched. Nodes that talk to themselves use a loopback path that costs their card nothing.
 //
 // Ownership: the fabric must outlive all networks, listeners and connections made from it. One thread.
 #pragma once
@@ -71,16 +71,16 @@ class SimNetwork {
   [[nodiscard]] NodeTraffic traffic(NodeId node) const;
   void set_phantom_data(bool phantom);
 
-  // Connections between a and b lose what is on its way, carry nothing more, and end with Code::unavailable at
-  // both ends after detection_delay, even if the path is healed before; connect() fails until heal().
+  // Connections between a and b lose what is on its way, carry nothing more, and end with Code::unavailable
+  // at both ends after detection_delay, even if the path is healed before; connect() fails until heal().
   void cut(NodeId a, NodeId b);
   void heal(NodeId a, NodeId b);
   // Everything between a and b takes `factor` times as long on the wire (both cards are occupied as long).
   void slow(NodeId a, NodeId b, double factor);
   // Everything between a and b is on its way for so much longer.
   void delay(NodeId a, NodeId b, Nanos extra);
-  // Power off: its connections end at once at both ends, its listeners break, connects to it time out. Processes
-  // on it are the caller's to destroy.
+  // Power off: its connections end at once at both ends, its listeners break, connects to it time out.
+  // Processes on it are the caller's to destroy.
   void down(NodeId node);
   void up(NodeId node);
 

@@ -90,7 +90,9 @@ PageCache::Run PageCache::look(ObjectId object, std::uint64_t first, std::uint64
                                               : State::missing;
     if (run.count == 0) run.state = state;
     if (state != run.state) break;
-    const Mask same = state == State::present ? present : state == State::pending ? pending : ~(present | pending);
+    const Mask same = state == State::present   ? present
+                      : state == State::pending ? pending
+                                                : ~(present | pending);
     const std::uint64_t here =
         std::min<std::uint64_t>(static_cast<std::uint64_t>(std::countr_one(same)), kPerBlock - within);
     if (block != nullptr) touch(*block);

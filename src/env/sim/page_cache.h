@@ -1,8 +1,8 @@
-// PageCache: which pages of which objects are in memory, and which of them are dirty. Pure bookkeeping: no bytes,
-// no I/O, no clock; device_store.h reads and writes for it.
+// PageCache: which pages of which objects are in memory, and which of them are dirty. Pure bookkeeping: no
+// bytes, no I/O, no clock; device_store.h reads and writes for it.
 //
-// Pages of 4 KiB are kept in blocks of 16, a bit each; blocks are evicted in order of last use. Dirty pages and
-// pages being read are not evicted, so the cache may exceed its size while they are.
+// Pages of 4 KiB are kept in blocks of 16, a bit each; blocks are evicted in order of last use. Dirty pages
+// and pages being read are not evicted, so the cache may exceed its size while they are.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ namespace tutti {
 inline constexpr std::uint64_t kCachePage = 4096;
 
 struct PageCacheOptions {
-  Bytes size = 1_GiB;               // 0: no cache; every operation goes to the device
-  Bytes read_ahead = 128_KiB;       // largest window; 0: none
-  double background_ratio = 0.10;   // dirty share of the size at which writing back begins
-  double dirty_ratio = 0.20;        // and at which writers wait for it
-  Nanos dirty_expire = 30_s;        // dirty pages are written back at this age in any case
+  Bytes size = 1_GiB;              // 0: no cache; every operation goes to the device
+  Bytes read_ahead = 128_KiB;      // largest window; 0: none
+  double background_ratio = 0.10;  // dirty share of the size at which writing back begins
+  double dirty_ratio = 0.20;       // and at which writers wait for it
+  Nanos dirty_expire = 30_s;       // dirty pages are written back at this age in any case
 };
 
 class PageCache {
@@ -48,13 +48,14 @@ class PageCache {
 
   // The state of page `first` and for how many pages, at most `most`, it is the same. A use.
   Run look(ObjectId object, std::uint64_t first, std::uint64_t most);
-  // Missing pages of the range are pending from now on; end_fetch() makes them present, unless dropped meanwhile.
+  // Missing pages of the range are pending from now on; end_fetch() makes them present, unless dropped
+  // meanwhile.
   void begin_fetch(const Range& range);
   void end_fetch(const Range& range);
   // The pages are present and dirty.
   void write(const Range& range, Nanos now);
-  // Takes the next run of dirty pages, at most `most`, of the object that is dirty longest, or of the given one.
-  // They are clean from now on. Sweeps upwards through an object.
+  // Takes the next run of dirty pages, at most `most`, of the object that is dirty longest, or of the given
+  // one. They are clean from now on. Sweeps upwards through an object.
   std::optional<Range> take_dirty(std::uint64_t most);
   std::optional<Range> take_dirty(ObjectId object, std::uint64_t most);
 

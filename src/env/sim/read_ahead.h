@@ -1,7 +1,7 @@
 // ReadAhead: how far to read ahead of a sequential reader, as Linux' on-demand read-ahead does. Pure.
 //
-// Counts pages. A window is read at once; when the reader reaches the marker in it, the next, larger one is read
-// in the background. Random reads get what they ask for.
+// Counts pages. A window is read at once; when the reader reaches the marker in it, the next, larger one is
+// read in the background. Random reads get what they ask for.
 #pragma once
 
 #include <algorithm>

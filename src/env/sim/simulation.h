@@ -1,8 +1,8 @@
 // Simulation: the simulated world's executor, virtual time and chance.
 //
-// Virtual time starts at 0 and jumps to the next timer when nothing is ready, so a simulated hour takes as long
-// as its events. The same seed gives the same run to the event: trace() tells two runs apart. One thread. It must
-// outlive everything that runs in it.
+// Virtual time starts at 0 and jumps to the next timer when nothing is ready, so a simulated hour takes as
+// long as its events. The same seed gives the same run to the event: trace() tells two runs apart. One
+// thread. It must outlive everything that runs in it.
 #pragma once
 
 #include <concepts>
@@ -32,7 +32,8 @@ class Simulation {
   // Components take random().fork() once, so that one's use of chance does not change another's.
   [[nodiscard]] Random& random() { return random_; }
 
-  // Hands a task to the world; it starts with the next run and is destroyed with the simulation at the latest.
+  // Hands a task to the world; it starts with the next run and is destroyed with the simulation at the
+  // latest.
   void spawn(Task<void> task) { scope_.spawn(std::move(task)); }
   // Destroys the tasks spawned here that have not ended.
   void cancel_all() { scope_.cancel(); }
@@ -53,12 +54,11 @@ class Simulation {
     }
     return true;
   }
-  // Drives the task to its end and returns its value; other tasks run meanwhile, and stay where they are when it
-  // ends. Nothing if the simulation runs dry before: the task waits for what can never happen (a deadlock), and
-  // is destroyed.
+  // Drives the task to its end and returns its value; other tasks run meanwhile, and stay where they are when
+  // it ends. Nothing if the simulation runs dry before: the task waits for what can never happen (a
+  // deadlock), and is destroyed.
   template <typename T>
-    requires(!std::is_void_v<T>)
-  std::optional<T> run(Task<T> task) {
+  requires(!std::is_void_v<T>) std::optional<T> run(Task<T> task) {
     std::optional<T> result;
     Scope scope(executor_);
     scope.spawn(store(std::move(task), result));

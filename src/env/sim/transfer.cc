@@ -5,8 +5,8 @@
 
 namespace tutti::sim {
 
-Transfer::Transfer(Link& link, std::size_t side, bool pull, std::uint64_t region, Bytes offset, std::byte* memory,
-                   std::size_t length)
+Transfer::Transfer(Link& link, std::size_t side, bool pull, std::uint64_t region, Bytes offset,
+                   std::byte* memory, std::size_t length)
     : link_(&link),
       side_(side),
       pull_(pull),
@@ -75,7 +75,8 @@ void Transfer::start_chunks() {
   }
   within_ = offset_.count();
   const auto& segments = link_->ends[1 - side_].region(region_)->segments;
-  while (segment_ < segments.size() && within_ >= segments[segment_].length) within_ -= segments[segment_++].length;
+  while (segment_ < segments.size() && within_ >= segments[segment_].length)
+    within_ -= segments[segment_++].length;
   const NicModel& nic = sender.node->nic;
   const auto on_way = static_cast<std::uint64_t>(nic.latency.count()) * nic.bandwidth / 1'000'000'000U;
   const std::size_t window = std::min<std::size_t>(kLanes, 2 + 2 * on_way / nic.chunk.count());
@@ -110,7 +111,8 @@ bool Transfer::copy(std::size_t length) {
   while (length > 0) {
     const Segment& segment = region->segments[segment_];
     const auto step = static_cast<std::size_t>(std::min<std::uint64_t>(length, segment.length - within_));
-    auto* exposed = reinterpret_cast<std::byte*>(segment.address + within_);  // NOLINT(performance-no-int-to-ptr)
+    auto* exposed =
+        reinterpret_cast<std::byte*>(segment.address + within_);  // NOLINT(performance-no-int-to-ptr)
     if (step > 0) std::memcpy(pull_ ? place : exposed, pull_ ? exposed : place, step);
     place += step;
     length -= step;
@@ -143,7 +145,8 @@ void Transfer::fail_all(End& end) {
     Transfer& each = *end.transfers;
     each.unlink();
     each.ended_ = true;
-    each.result_ = Status(Code::unavailable, "bulk transfer with " + end.peer.name + ": the connection was lost");
+    each.result_ =
+        Status(Code::unavailable, "bulk transfer with " + end.peer.name + ": the connection was lost");
     each.link_->fabric.executor.post(each.resume_);
   }
 }

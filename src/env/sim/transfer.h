@@ -8,9 +8,9 @@
 
 namespace tutti::sim {
 
-// An awaiter that lives in the frame of the operation: destroying the frame takes the chunks off the wire (their
-// time stays charged) and the memory is free. A few chunks are under way at a time, each launched when an earlier
-// one has arrived, so that flows share cards at both ends.
+// An awaiter that lives in the frame of the operation: destroying the frame takes the chunks off the wire
+// (their time stays charged) and the memory is free. A few chunks are under way at a time, each launched when
+// an earlier one has arrived, so that flows share cards at both ends.
 class Transfer {
  public:
   // `memory` is filled by a pull and sent by a push; a push never writes to it.
@@ -53,8 +53,8 @@ class Transfer {
   std::size_t length_;
   std::size_t launched_ = 0;
   std::size_t arrived_ = 0;
-  std::size_t segment_ = 0;     // cursor in the region's segments
-  std::uint64_t within_ = 0;    // and in that segment
+  std::size_t segment_ = 0;   // cursor in the region's segments
+  std::uint64_t within_ = 0;  // and in that segment
   bool ended_ = false;
   Status result_;
   Resume resume_;

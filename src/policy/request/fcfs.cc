@@ -2,59 +2,64 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cassert>
+#include "policy/request/parameters.h"
 
 namespace tutti {
+
+Result<std::unique_ptr<RequestPolicy>> FcfsPolicy::make(const Parameters& parameters) {
+  const auto depth = parameters.number("dispatch_depth", kDefaultDepth, 1, 65536);
+  if (!depth.ok()) return depth.status();
+  return std::unique_ptr<RequestPolicy>(std::make_unique<FcfsPolicy>(*depth));
+}
 
 std::string FcfsPolicy::name() const { return fmt::format("fcfs;dispatch_depth={}", depth_); }
 
 void FcfsPolicy::add(const QueuedRequest& request, Nanos /*now*/) {
-  object_of_.emplace(request.id, request.object);
-  ObjectQueue& queue = queues_[request.object];
-  queue.ids.push_back(request.id);
-  if (queue.ids.size() == 1) heads_.insert(request.id);
+  Lane lane = by_object_.find(request.object);
+  if (lane == by_object_.kNone) {
+    lane = lanes_.open();
+    by_object_.insert(request.object, lane);
+    if (lane >= object_of_.size()) object_of_.resize(std::size_t{lane} + 1);
+    object_of_[lane] = request.object;
+    heads_.push(lane, request.id);
+  }
+  lanes_.push(lane, request.id);
 }
 
 Decision FcfsPolicy::next(Nanos /*now*/) {
-  if (dispatched_ >= depth_ || heads_.empty()) return Decision::idle();
-  const std::uint64_t id = *heads_.begin();
-  heads_.erase(heads_.begin());
-  queues_.find(object_of_.at(id))->second.busy = true;
-  ++dispatched_;
-  return Decision::dispatch(id);
+  if (lanes_.in_service() >= depth_ || heads_.empty()) return Decision::idle();
+  const Lane lane = heads_.top();
+  heads_.erase(lane);
+  return Decision::dispatch(lanes_.take(lane));
 }
 
 void FcfsPolicy::served(std::uint64_t id, Bytes /*bytes*/, bool finished, Nanos /*now*/) {
-  const auto queue = queues_.find(object_of_.at(id));
-  assert(queue->second.busy && queue->second.ids.front() == id);
-  --dispatched_;
-  queue->second.busy = false;
+  const Lane lane = lanes_.lane_of(id);
   if (finished) {
-    queue->second.ids.pop_front();
-    object_of_.erase(id);
+    lanes_.forget(id);
+  } else {
+    lanes_.give_back(id);
   }
-  retire(queue);
+  settle(lane);
 }
 
 void FcfsPolicy::drop(std::uint64_t id, Nanos /*now*/) {
-  const auto queue = queues_.find(object_of_.at(id));
-  auto& ids = queue->second.ids;
-  const bool head = ids.front() == id;
-  assert(!(head && queue->second.busy));
-  ids.erase(std::find(ids.begin(), ids.end(), id));
-  object_of_.erase(id);
-  if (!head) return;
-  heads_.erase(id);
-  retire(queue);
+  const Lane lane = lanes_.lane_of(id);
+  const bool busy = !heads_.contains(lane);
+  lanes_.forget(id);
+  if (!busy) settle(lane);
 }
 
-// After its head has gone: the next one stands in line, or the queue goes too.
-void FcfsPolicy::retire(Queues::iterator queue) {
-  if (queue->second.ids.empty()) {
-    queues_.erase(queue);
+// After something has left a lane that is not busy (any more): its head stands in line, or the lane goes too.
+void FcfsPolicy::settle(Lane lane) {
+  if (lanes_.empty(lane)) {
+    if (heads_.contains(lane)) heads_.erase(lane);
+    by_object_.erase(object_of_[lane]);
+    lanes_.close(lane);
+  } else if (heads_.contains(lane)) {
+    heads_.update(lane, lanes_.head(lane));
   } else {
-    heads_.insert(queue->second.ids.front());
+    heads_.push(lane, lanes_.head(lane));
   }
 }
 

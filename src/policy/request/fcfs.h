@@ -5,40 +5,39 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
-#include <map>
-#include <set>
-#include <unordered_map>
+#include <vector>
 
+#include "policy/request/flat_map.h"
+#include "policy/request/indexed_heap.h"
+#include "policy/request/lanes.h"
 #include "policy/request/policy.h"
 
 namespace tutti {
+
+class Parameters;
 
 class FcfsPolicy : public RequestPolicy {
  public:
   static constexpr std::uint64_t kDefaultDepth = 16;
   explicit FcfsPolicy(std::uint64_t dispatch_depth) : depth_(dispatch_depth) {}
+  static Result<std::unique_ptr<RequestPolicy>> make(const Parameters& parameters);
 
   [[nodiscard]] std::string name() const override;
   void add(const QueuedRequest& request, Nanos now) override;
   Decision next(Nanos now) override;
   void served(std::uint64_t id, Bytes bytes, bool finished, Nanos now) override;
   void drop(std::uint64_t id, Nanos now) override;
-  [[nodiscard]] std::size_t queued() const override { return object_of_.size() - dispatched_; }
+  [[nodiscard]] std::size_t queued() const override { return lanes_.size() - lanes_.in_service(); }
 
  private:
-  struct ObjectQueue {
-    std::deque<std::uint64_t> ids;  // in order of arrival; the head may be dispatched
-    bool busy = false;
-  };
-  using Queues = std::unordered_map<std::uint64_t, ObjectQueue>;
-  void retire(Queues::iterator queue);
+  using Lane = Lanes::Lane;
+  void settle(Lane lane);
 
   std::uint64_t depth_;
-  std::uint64_t dispatched_ = 0;
-  Queues queues_;                                       // by object
-  std::unordered_map<std::uint64_t, std::uint64_t> object_of_;  // request id to object
-  std::set<std::uint64_t> heads_;                       // ids at the head of queues that are not busy
+  Lanes lanes_;                                     // one for each object
+  std::vector<std::uint64_t> object_of_;            // by lane
+  FlatMap<std::uint64_t, HashOfNumber> by_object_;  // object to lane
+  IndexedHeap<std::uint64_t> heads_;                // lanes by the id of their head, without the busy ones
 };
 
 }  // namespace tutti

@@ -1,8 +1,9 @@
 // RequestPolicy: decides in which order a data server serves requests. Pure.
 //
-// A policy is told of events and asked next(now). It never sleeps, locks, reads a clock or does I/O, and knows
-// requests only by what stands in QueuedRequest. A policy may serve whole requests or hand out quanta: a request
-// that is not finished after its quantum is queued again by the policy itself when served() tells so.
+// A policy is told of events and asked next(now). It never sleeps, locks, reads a clock or does I/O, and
+// knows requests only by what stands in QueuedRequest. A policy may serve whole requests or hand out quanta:
+// a request that is not finished after its quantum is queued again by the policy itself when served() tells
+// so.
 #pragma once
 
 #include <cstdint>
@@ -26,20 +27,30 @@ struct QueuedRequest {
   Bytes offset;  // of the first extent, in the object
   Bytes length;  // in all
   bool write = false;
+  // What the client says its most loaded server has to move: of this operation, or of the whole burst of the
+  // application; the same on all servers. 0: unknown.
+  Bytes bottleneck;
 };
 
 struct Decision {
   enum class Kind : std::uint8_t { dispatch, wait, idle };
   Kind kind = Kind::idle;
-  std::uint64_t id = 0;         // dispatch: this request
+  std::uint64_t id = 0;          // dispatch: this request
   Bytes quantum = Bytes::max();  // dispatch: at most so many bytes of it
-  Nanos until;                  // wait: ask again at this time, or when something happens
+  Nanos until;                   // wait: ask again at this time, or when something happens
 
   static Decision dispatch(std::uint64_t id, Bytes quantum = Bytes::max()) {
     return {Kind::dispatch, id, quantum, Nanos()};
   }
   static Decision wait(Nanos until) { return {Kind::wait, 0, Bytes(), until}; }
   static Decision idle() { return {}; }
+};
+
+// What a policy counted, for status and experiments. Zero where it does not apply.
+struct PolicyCounters {
+  std::uint64_t dispatches = 0;
+  std::uint64_t crossovers = 0;  // dispatches during whose service a request of higher rank arrived
+  Nanos interval;                // of the time window at present
 };
 
 class RequestPolicy {
@@ -61,10 +72,11 @@ class RequestPolicy {
   // A queued request is gone (its client is). Never called for a dispatched one: that is served() first.
   virtual void drop(std::uint64_t id, Nanos now) = 0;
   [[nodiscard]] virtual std::size_t queued() const = 0;
+  [[nodiscard]] virtual PolicyCounters counters() const { return {}; }
 };
 
-// Makes a policy from its name and parameters, "fcfs;dispatch_depth=8". Unknown names and parameters are errors
-// that list the known ones.
+// Makes a policy from its name and parameters, "fcfs;dispatch_depth=8". Unknown names and parameters are
+// errors that list the known ones.
 Result<std::unique_ptr<RequestPolicy>> make_request_policy(std::string_view text);
 // The names that make_request_policy knows.
 std::vector<std::string> request_policy_names();

@@ -39,7 +39,9 @@ inline Pairs pairs_from(const KvReader& reader, std::string_view from, std::size
 template <typename World>
 class KvSuite : public testing::Test {
  protected:
-  Status update(std::function<Status(KvWriter&)> body) { return world_.run(world_.kv().update(std::move(body))); }
+  Status update(std::function<Status(KvWriter&)> body) {
+    return world_.run(world_.kv().update(std::move(body)));
+  }
   Status put(std::string key, std::string value) {
     return update([key = std::move(key), value = std::move(value)](KvWriter& writer) {
       return writer.put(key, value);
@@ -101,7 +103,8 @@ TYPED_TEST_P(KvSuite, EraseRemovesAndAbsentKeysAreNoError) {
 TYPED_TEST_P(KvSuite, ScanIsInBytewiseOrder) {
   const std::string high("\xff\x01", 2);
   const std::string zero("a\0b", 3);
-  for (const auto& key : {std::string("b"), high, std::string("a"), zero, std::string("ab"), std::string("B")}) {
+  for (const auto& key :
+       {std::string("b"), high, std::string("a"), zero, std::string("ab"), std::string("B")}) {
     ASSERT_TRUE(this->put(key, "v").ok());
   }
   std::vector<std::string> keys;

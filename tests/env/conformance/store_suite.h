@@ -24,34 +24,9 @@
 #include "env/scope.h"
 #include "env/store.h"
 #include "env/sync.h"
+#include "tests/env/conformance/store_helpers.h"
 
 namespace tutti::conformance {
-
-// Bytes that depend on seed and position, so that a misplaced piece shows.
-inline std::vector<std::byte> pattern(std::size_t length, std::uint64_t seed) {
-  std::vector<std::byte> bytes(length);
-  std::uint64_t state = seed * 0x9e3779b97f4a7c15U + 1;
-  for (auto& byte : bytes) {
-    state = state * 6364136223846793005U + 1442695040888963407U;
-    byte = static_cast<std::byte>(state >> 56U);
-  }
-  return bytes;
-}
-
-inline Task<Status> write_bytes(Store& store, ObjectId object, Bytes offset, std::vector<std::byte> bytes) {
-  MemorySource source(bytes);
-  co_return co_await store.write(object, offset, Bytes(bytes.size()), source);
-}
-
-// What a read of `length` delivers; the buffer is preset so that bytes not delivered show.
-inline Task<Result<std::vector<std::byte>>> read_bytes(Store& store, ObjectId object, Bytes offset, Bytes length) {
-  std::vector<std::byte> bytes(length.count(), std::byte{0xee});
-  MemorySink sink(bytes);
-  const Result<Bytes> got = co_await store.read(object, offset, length, sink);
-  if (!got.ok()) co_return got.status();
-  bytes.resize(got->count());
-  co_return bytes;
-}
 
 // Fails when asked for bytes at or past `good`.
 class FailingSource : public Source {
@@ -142,8 +117,8 @@ class StoreSuite : public testing::Test {
 TYPED_TEST_SUITE_P(StoreSuite);
 
 TYPED_TEST_P(StoreSuite, ReadsBackWhatWasWritten) {
-  for (const std::size_t size : {std::size_t{1}, std::size_t{511}, std::size_t{4096}, std::size_t{65536},
-                                 std::size_t{3'000'001}}) {
+  for (const std::size_t size :
+       {std::size_t{1}, std::size_t{511}, std::size_t{4096}, std::size_t{65536}, std::size_t{3'000'001}}) {
     const auto bytes = pattern(size, size);
     ASSERT_TRUE(this->write(size, Bytes(), bytes).ok());
     EXPECT_EQ(this->read(size, Bytes(), Bytes(size)), bytes);
@@ -332,14 +307,15 @@ TYPED_TEST_P(StoreSuite, SpaceIsTold) {
   EXPECT_LE(space->free, space->total);
 }
 
-REGISTER_TYPED_TEST_SUITE_P(StoreSuite, ReadsBackWhatWasWritten, OverwriteReplacesOnlyItsRange, HolesReadAsZeros,
-                            ReadIsShortAtTheEndAndEmptyPastIt, ObjectThatDoesNotExistIsEmptyAndHasNoLength,
-                            ZeroLengthOperationsChangeNothing, TruncateCutsAndGrowsWithZeros,
-                            TruncateCreatesEvenAnEmptyObject, RemovedObjectIsGoneAndMayComeAgain,
-                            ListIsInAscendingOrder, OffsetsBeyondFourGigabytesAreKeptApart,
-                            ManyObjectsKeepTheirOwnBytes, DisjointRangesOfOneObjectAreWrittenAtTheSameTime,
-                            ErrorOfTheSourceEndsTheWrite, ErrorOfTheSinkEndsTheRead,
-                            DestroyedWriteDoesNotEndAndLeavesTheStoreUsable,
-                            DestroyedReadDoesNotEndAndLeavesTheStoreUsable, SyncKeepsWhatIsThere, SpaceIsTold);
+REGISTER_TYPED_TEST_SUITE_P(StoreSuite, ReadsBackWhatWasWritten, OverwriteReplacesOnlyItsRange,
+                            HolesReadAsZeros, ReadIsShortAtTheEndAndEmptyPastIt,
+                            ObjectThatDoesNotExistIsEmptyAndHasNoLength, ZeroLengthOperationsChangeNothing,
+                            TruncateCutsAndGrowsWithZeros, TruncateCreatesEvenAnEmptyObject,
+                            RemovedObjectIsGoneAndMayComeAgain, ListIsInAscendingOrder,
+                            OffsetsBeyondFourGigabytesAreKeptApart, ManyObjectsKeepTheirOwnBytes,
+                            DisjointRangesOfOneObjectAreWrittenAtTheSameTime, ErrorOfTheSourceEndsTheWrite,
+                            ErrorOfTheSinkEndsTheRead, DestroyedWriteDoesNotEndAndLeavesTheStoreUsable,
+                            DestroyedReadDoesNotEndAndLeavesTheStoreUsable, SyncKeepsWhatIsThere,
+                            SpaceIsTold);
 
 }  // namespace tutti::conformance

@@ -2,6 +2,11 @@
 #include "tests/env/conformance/store_suite.h"
 #include "tests/env/sim/world.h"
 
+#include "env/fault/faulty_kv.h"
+#include "env/fault/faulty_store.h"
+#include "env/sim/device/hdd.h"
+#include "env/sim/device/ssd.h"
+#include "env/sim/device_store.h"
 #include "env/sim/memory_kv.h"
 #include "env/sim/memory_store.h"
 
@@ -22,6 +27,48 @@ struct MemoryStoreWorld : SimWorld {
   MemoryStore memory;
 };
 
+template <typename Model>
+struct DeviceStoreWorld : SimWorld {
+  DeviceStoreWorld() : DeviceStoreWorld(DeviceStoreOptions()) {}
+  explicit DeviceStoreWorld(const DeviceStoreOptions& options)
+      : device(clock, memory, std::make_unique<Model>(), *make_io_scheduler("anticipatory"), options) {}
+  Store& store() { return device; }
+  MemoryStore memory;
+  DeviceStore device;
+};
+
+// Without a page cache, and with one so small that it throttles and evicts all the time.
+struct DirectStoreWorld : DeviceStoreWorld<HddModel> {
+  static DeviceStoreOptions options() {
+    DeviceStoreOptions options;
+    options.cache.size = Bytes();
+    return options;
+  }
+  DirectStoreWorld() : DeviceStoreWorld(options()) {}
+};
+
+struct TightStoreWorld : DeviceStoreWorld<SsdModel> {
+  static DeviceStoreOptions options() {
+    DeviceStoreOptions options;
+    options.cache.size = 256_KiB;
+    options.placement.extent = 64_KiB;
+    return options;
+  }
+  TightStoreWorld() : DeviceStoreWorld(options()) {}
+};
+
+struct FaultyStoreWorld : SimWorld {
+  Store& store() { return faulty; }
+  MemoryStore memory;
+  FaultyStore faulty{memory};
+};
+
+struct FaultyKvWorld : SimWorld {
+  Kv& kv() { return faulty; }
+  MemoryKv memory{clock};
+  FaultyKv faulty{memory};
+};
+
 struct InstantKvWorld : SimWorld {
   Kv& kv() { return memory; }
   MemoryKv memory{clock};
@@ -32,9 +79,10 @@ struct SyncedKvWorld : SimWorld {
   MemoryKv memory{clock, MemoryKvOptions{.sync_delay = 230_us}};
 };
 
-using Stores = testing::Types<MemoryStoreWorld>;
+using Stores = testing::Types<MemoryStoreWorld, DeviceStoreWorld<HddModel>, DeviceStoreWorld<SsdModel>,
+                              DirectStoreWorld, TightStoreWorld, FaultyStoreWorld>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Sim, StoreSuite, Stores);
-using Kvs = testing::Types<InstantKvWorld, SyncedKvWorld>;
+using Kvs = testing::Types<InstantKvWorld, SyncedKvWorld, FaultyKvWorld>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Sim, KvSuite, Kvs);
 
 }  // namespace tutti::conformance

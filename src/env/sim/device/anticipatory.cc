@@ -21,7 +21,7 @@ void AnticipatoryScheduler::add(IoRequest& request, Nanos now) {
 
 Nanos AnticipatoryScheduler::wait_until(const Queue& queue, Nanos now) const {
   if (active_key_.background || now >= slice_end_) return Nanos();
-  if (queue.in_device > 0) return Nanos::max();  // its completion asks again
+  if (queue.in_device > 0) return Nanos::max();        // its completion asks again
   if (queue.mean_gap > options_.idle) return Nanos();  // it usually comes too late
   const Nanos until = std::min(queue.last_done + options_.idle, slice_end_);
   return until > now ? until : Nanos();

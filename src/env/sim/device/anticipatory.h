@@ -42,7 +42,7 @@ class AnticipatoryScheduler final : public IoScheduler {
 
   SchedulerOptions options_;
   std::map<Key, Queue> queues_;  // kept when empty: their habits are worth knowing
-  std::deque<Key> round_;  // queues with requests, in the order of their turns
+  std::deque<Key> round_;        // queues with requests, in the order of their turns
   bool active_ = false;
   Key active_key_;
   Nanos slice_end_;

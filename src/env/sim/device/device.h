@@ -12,7 +12,7 @@ namespace tutti {
 // What the device is asked to do. `address` is a byte on the device.
 struct IoDescription {
   bool write = false;
-  bool background = false;  // nobody waits for it: write-back, read-ahead
+  bool background = false;   // nobody waits for it: write-back, read-ahead
   std::uint64_t stream = 0;  // requests that belong together, for schedulers that keep them so
   Bytes address;
   Bytes length;

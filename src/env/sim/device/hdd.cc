@@ -41,8 +41,9 @@ HddModel::HddModel(const HddParameters& parameters)
 std::size_t HddModel::queue_depth() const { return static_cast<std::size_t>(parameters_.queue_depth); }
 
 const HddModel::Zone& HddModel::zone_of(std::uint64_t address) const {
-  const auto after = std::upper_bound(zones_.begin(), zones_.end(), address,
-                                      [](std::uint64_t byte, const Zone& zone) { return byte < zone.first_byte; });
+  const auto after =
+      std::upper_bound(zones_.begin(), zones_.end(), address,
+                       [](std::uint64_t byte, const Zone& zone) { return byte < zone.first_byte; });
   return *(after - 1);
 }
 

@@ -1,11 +1,12 @@
 // HddModel: a rotating disk with one arm.
 //
-// State is the cylinder under the heads; the rotational phase follows from the time. A request takes: controller
-// overhead, seek (a + b*sqrt(d) + c*d through the data sheet's track-to-track, average and full-stroke times),
-// rotation to its first byte, transfer at the rate of its zone. Addresses run from the outer to the inner edge
-// through zones of equal cylinder counts, whose rate falls linearly; head and track switches are contained in the
-// sustained rate. A request that continues the one before, in the same direction, is spared seek and rotation: a
-// read finds what the disk has read ahead meanwhile, a write joins what is in its cache.
+// State is the cylinder under the heads; the rotational phase follows from the time. A request takes:
+// controller overhead, seek (a + b*sqrt(d) + c*d through the data sheet's track-to-track, average and
+// full-stroke times), rotation to its first byte, transfer at the rate of its zone. Addresses run from the
+// outer to the inner edge through zones of equal cylinder counts, whose rate falls linearly; head and track
+// switches are contained in the sustained rate. A request that continues the one before, in the same
+// direction, is spared seek and rotation: a read finds what the disk has read ahead meanwhile, a write joins
+// what is in its cache.
 #pragma once
 
 #include <vector>
@@ -42,7 +43,9 @@ class HddModel final : public Device {
   [[nodiscard]] const Zone& zone_of(std::uint64_t address) const;
   [[nodiscard]] bool continues(const IoDescription& request) const;
   [[nodiscard]] Nanos positioning(const IoDescription& request, Nanos start) const;
-  [[nodiscard]] std::uint64_t wrap(Bytes address) const { return address.count() % parameters_.capacity.count(); }
+  [[nodiscard]] std::uint64_t wrap(Bytes address) const {
+    return address.count() % parameters_.capacity.count();
+  }
 
   HddParameters parameters_;
   std::int64_t rotation_;  // nanoseconds of one

@@ -1,7 +1,7 @@
 #include "env/sim/device/parameters.h"
 
-#include <limits>
 #include <toml++/toml.h>
+#include <limits>
 #include <vector>
 
 #include "env/sim/device/embedded.h"
@@ -83,8 +83,9 @@ Status read_table(std::string_view text, const char* section, Parameters& into) 
   try {
     document = toml::parse(text);
   } catch (const toml::parse_error& error) {
-    return Status(Code::invalid, std::string("device file, line ") + std::to_string(error.source().begin.line) +
-                                     ": " + std::string(error.description()));
+    return Status(Code::invalid, std::string("device file, line ") +
+                                     std::to_string(error.source().begin.line) + ": " +
+                                     std::string(error.description()));
   }
   const toml::table* table = document[section].as_table();
   if (table == nullptr) {

@@ -16,7 +16,7 @@ struct HddParameters {
   std::uint64_t rpm = 0;
   std::uint64_t heads = 0;
   Nanos track_to_track_seek;
-  Nanos average_seek;      // of a read, over all pairs of places
+  Nanos average_seek;  // of a read, over all pairs of places
   Nanos full_stroke_seek;
   Nanos write_seek_extra;
   std::uint64_t outer_rate = 0;  // bytes per second, sustained

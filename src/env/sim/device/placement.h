@@ -1,9 +1,9 @@
 // Placement: where on the device the bytes of each object lie.
 //
 // The device is cut in extents. An object takes one when a byte of it is first asked for: the one after its
-// preceding extent if that is free, so objects grow contiguously; a new object starts `distance` after the start
-// of the one placed before it, so different objects lie far apart. When all extents are taken, objects share
-// them: only timing depends on places.
+// preceding extent if that is free, so objects grow contiguously; a new object starts `distance` after the
+// start of the one placed before it, so different objects lie far apart. When all extents are taken, objects
+// share them: only timing depends on places.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@
 namespace tutti {
 
 struct PlacementOptions {
-  Bytes start;               // of the part of the device that is used
-  Bytes span;                // its length; 0: to the end
-  Bytes extent = 128_MiB;    // as an ext4 block group
-  Bytes distance = 8_GiB;    // between the starts of objects; 0: the next free extent
+  Bytes start;             // of the part of the device that is used
+  Bytes span;              // its length; 0: to the end
+  Bytes extent = 128_MiB;  // as an ext4 block group
+  Bytes distance = 8_GiB;  // between the starts of objects; 0: the next free extent
 };
 
 class Placement {

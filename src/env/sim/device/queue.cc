@@ -64,6 +64,7 @@ void DeviceQueue::accept(Nanos now) {
       return;
     }
     accepted_.push_back(static_cast<Job*>(choice.request));
+    accepted_.back()->accepted = now;
   }
 }
 
@@ -76,10 +77,11 @@ void DeviceQueue::dispatch(Nanos now) {
 DeviceQueue::Job& DeviceQueue::pick(Nanos now) {
   auto chosen = accepted_.begin();
   if (accepted_.size() > 1 && device_->parallelism() < device_->queue_depth()) {
-    const auto oldest = std::min_element(accepted_.begin(), accepted_.end(),
-                                         [](const Job* a, const Job* b) { return a->order < b->order; });
+    const auto oldest = std::min_element(accepted_.begin(), accepted_.end(), [](const Job* a, const Job* b) {
+      return a->accepted != b->accepted ? a->accepted < b->accepted : a->order < b->order;
+    });
     chosen = oldest;
-    if ((*oldest)->arrival + kDevicePatience > now) {
+    if ((*oldest)->accepted + kDevicePatience > now) {
       Nanos least = device_->estimate((*oldest)->what, now);
       for (auto each = accepted_.begin(); each != accepted_.end(); ++each) {
         const Nanos estimate = device_->estimate((*each)->what, now);

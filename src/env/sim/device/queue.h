@@ -1,8 +1,8 @@
 // DeviceQueue: a device model with its scheduler on a Clock.
 //
-// io() takes as long as the scheduler and the device make it take. Works in virtual and in real time: what follows
-// on a request starts at the moment that one was due, even if the timer came late, so lateness does not add up.
-// Nothing is polled. One thread.
+// io() takes as long as the scheduler and the device make it take. Works in virtual and in real time: what
+// follows on a request starts at the moment that one was due, even if the timer came late, so lateness does
+// not add up. Nothing is polled. One thread.
 #pragma once
 
 #include <coroutine>
@@ -22,8 +22,8 @@ struct DeviceStatistics {
   std::uint64_t writes = 0;
   Bytes bytes_read;
   Bytes bytes_written;
-  Nanos busy;             // time with at least one request in the device
-  Bytes distance;         // sum of jumps between the end of a request and the start of the next one served
+  Nanos busy;               // time with at least one request in the device
+  Bytes distance;           // sum of jumps between the end of a request and the start of the next one served
   std::uint64_t jumps = 0;  // how many were not 0
 };
 
@@ -36,8 +36,8 @@ class DeviceQueue {
   DeviceQueue& operator=(const DeviceQueue&) = delete;
   ~DeviceQueue();
 
-  // Awaitable: ends when the device has done it. A destroyed waiter leaves the request to the device, which does
-  // it all the same.
+  // Awaitable: ends when the device has done it. A destroyed waiter leaves the request to the device, which
+  // does it all the same.
   auto io(const IoDescription& what) {
     struct Awaiter {
       Awaiter(DeviceQueue& queue, const IoDescription& what) : queue(queue), what(what) {}
@@ -66,6 +66,7 @@ class DeviceQueue {
     explicit Job(DeviceQueue& owner) : Timer(&done), queue(owner) {}
     static void done(Timer* self);
     DeviceQueue& queue;
+    Nanos accepted;  // by the device
     Nanos due;
     std::coroutine_handle<> waiter;
     Job** back = nullptr;  // in the waiter: cleared when the job is over

@@ -28,7 +28,8 @@ class FifoScheduler final : public IoScheduler {
 
 }  // namespace
 
-Result<std::unique_ptr<IoScheduler>> make_io_scheduler(std::string_view name, const SchedulerOptions& options) {
+Result<std::unique_ptr<IoScheduler>> make_io_scheduler(std::string_view name,
+                                                       const SchedulerOptions& options) {
   std::unique_ptr<IoScheduler> scheduler;
   if (name == "none") scheduler = std::make_unique<FifoScheduler>();
   if (name == "deadline") scheduler = std::make_unique<DeadlineScheduler>(options);

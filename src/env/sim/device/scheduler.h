@@ -1,7 +1,7 @@
 // IoScheduler: the order in which an operating system hands requests to a device.
 //
-// Pure: told of requests and asked next(now), which answers one to dispatch, or how long to wait for a better one.
-// It never owns a request: one stands in the scheduler from add() until next() returns it.
+// Pure: told of requests and asked next(now), which answers one to dispatch, or how long to wait for a better
+// one. It never owns a request: one stands in the scheduler from add() until next() returns it.
 //
 //   none          first come, first served
 //   deadline      by address in one direction (C-SCAN), reads before writes, nobody waits past an expiry; the
@@ -60,6 +60,7 @@ struct SchedulerOptions {
 };
 
 // Code::invalid for a name that is not in the list above.
-Result<std::unique_ptr<IoScheduler>> make_io_scheduler(std::string_view name, const SchedulerOptions& options = {});
+Result<std::unique_ptr<IoScheduler>> make_io_scheduler(std::string_view name,
+                                                       const SchedulerOptions& options = {});
 
 }  // namespace tutti

@@ -32,7 +32,8 @@ Nanos SsdModel::serve(const IoDescription& request, Nanos now) {
   Nanos last = now;
   for (std::size_t i = 0; i < share_.size(); ++i) {
     if (share_[i] == 0) continue;
-    channel_free_[i] = std::max(channel_free_[i], now) + parameters_.channel_overhead + nanos(share_[i], rate);
+    channel_free_[i] =
+        std::max(channel_free_[i], now) + parameters_.channel_overhead + nanos(share_[i], rate);
     last = std::max(last, channel_free_[i]);
   }
   link_free_ = std::max(link_free_, now) + nanos(request.length.count(), total_rate);

@@ -1,7 +1,7 @@
 // SsdModel: a solid-state device of several channels over which addresses are interleaved.
 //
-// A request occupies each channel it touches for an overhead plus its bytes at the channel's rate; it is done a
-// latency after the last channel, and not before the device's total rate allows.
+// A request occupies each channel it touches for an overhead plus its bytes at the channel's rate; it is done
+// a latency after the last channel, and not before the device's total rate allows.
 #pragma once
 
 #include <vector>

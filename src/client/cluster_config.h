@@ -1,7 +1,7 @@
 // ClusterConfig: the file cluster.toml that `tutti up` writes and every daemon and client reads.
 //
-// Addresses may be relative ("unix:run/meta.sock"): they are then taken from the directory of the file, so that a
-// state directory can be moved while nothing runs.
+// Addresses may be relative ("unix:run/meta.sock"): they are then taken from the directory of the file, so
+// that a state directory can be moved while nothing runs.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 #include "client/file_system.h"
 #include "env/real/socket_network.h"
 
-namespace tutti::cli {
+namespace tutti {
 
 // The newest format of the state directory that this build understands.
 inline constexpr std::int64_t kStateFormat = 1;
@@ -22,10 +22,10 @@ inline constexpr std::uint32_t kMaxServers = 4096;
 
 struct ClusterConfig {
   std::uint64_t id = 0;
-  std::string meta;               // address
-  std::vector<std::string> data;  // addresses; the order gives the numbers
-  std::string policy = "fcfs";    // of request queues, with parameters: "fcfs;dispatch_depth=8"
-  Bytes stripe_size = 64_KiB;     // default of new files
+  std::string meta;                // address
+  std::vector<std::string> data;   // addresses; the order gives the numbers
+  std::string policy = "fcfs";     // of request queues, with parameters: "fcfs;dispatch_depth=8"
+  Bytes stripe_size = 64_KiB;      // default of new files
   std::uint32_t stripe_count = 0;  // 0: all servers
   std::string log_level = "info";
   std::string mover = "automatic";  // how bulk data travels: automatic, cma, socket
@@ -45,7 +45,12 @@ struct ClusterConfig {
   [[nodiscard]] std::uint32_t servers() const { return static_cast<std::uint32_t>(data.size()); }
 };
 
+// $TUTTI_CLUSTER, else cluster.toml in $TUTTI_DIR, else ~/.tutti/cluster.toml, as `tutti up` makes it.
+std::string default_cluster_file();
+// The home directory of the user; empty if there is none.
+std::string home_directory();
+
 // A stripe size that Layout accepts; the message says which ones it does.
 Status check_stripe_size(Bytes size);
 
-}  // namespace tutti::cli
+}  // namespace tutti

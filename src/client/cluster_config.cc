@@ -1,18 +1,20 @@
-#include "cli/cluster_config.h"
+#include "client/cluster_config.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <pwd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 
 #include "base/config.h"
-#include "cli/files.h"
 #include "policy/request/policy.h"
 
-namespace tutti::cli {
+namespace tutti {
 namespace {
 
 constexpr std::string_view kUnix = "unix:";
@@ -43,7 +45,8 @@ void read_servers(ConfigReader& file, ClusterConfig& config) {
   config.meta = file.string("meta");
   config.data = file.strings("data");
   if (config.data.empty()) file.fail("data", "needs at least one data server");
-  if (config.data.size() > kMaxServers) file.fail("data", fmt::format("has more than {} servers", kMaxServers));
+  if (config.data.size() > kMaxServers)
+    file.fail("data", fmt::format("has more than {} servers", kMaxServers));
 }
 
 void read_service(ConfigReader& file, ClusterConfig& config) {
@@ -61,14 +64,44 @@ void read_service(ConfigReader& file, ClusterConfig& config) {
   }
   config.log_level = file.choice("log_level", config.log_level, levels());
   config.mover = file.choice("mover", config.mover, movers());
-  config.capability_lifetime = file.duration("capability_lifetime", config.capability_lifetime, 1_s, 604800_s);
+  config.capability_lifetime =
+      file.duration("capability_lifetime", config.capability_lifetime, 1_s, 604800_s);
   config.max_request_age = file.duration("max_request_age", config.max_request_age, 0_s, 86400_s);
   config.max_queued = file.integer("max_queued", config.max_queued, 1, 100'000'000);
-  config.max_queued_per_session = file.integer("max_queued_per_session", config.max_queued_per_session, 1, 100'000'000);
+  config.max_queued_per_session =
+      file.integer("max_queued_per_session", config.max_queued_per_session, 1, 100'000'000);
   config.metadata_limit = file.bytes("metadata_limit", config.metadata_limit, 1_MiB, 16384_GiB);
 }
 
+// Writes beside the file, syncs and renames: readers see the old text or the new one.
+Status replace_file(const std::string& path, const std::string& text, std::uint32_t mode) {
+  const std::string fresh = path + ".new";
+  const int file = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+  if (file < 0) return Status::from_errno(errno, fmt::format("create {}", fresh));
+  const bool written = ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+                       ::fchmod(file, mode) == 0 && ::fsync(file) == 0;
+  const int error = errno;
+  ::close(file);
+  if (!written) return Status::from_errno(error, fmt::format("write {}", fresh));
+  if (std::rename(fresh.c_str(), path.c_str()) == 0) return {};
+  return Status::from_errno(errno, fmt::format("rename {} to {}", fresh, path));
+}
+
 }  // namespace
+
+std::string home_directory() {
+  if (const char* value = std::getenv("HOME"); value != nullptr && *value != 0) return value;
+  const passwd* user = ::getpwuid(::getuid());
+  return user != nullptr ? user->pw_dir : "";
+}
+
+std::string default_cluster_file() {
+  if (const char* file = std::getenv("TUTTI_CLUSTER"); file != nullptr && *file != 0) return file;
+  const char* directory = std::getenv("TUTTI_DIR");
+  const std::string state =
+      directory != nullptr && *directory != 0 ? directory : home_directory() + "/.tutti";
+  return state + "/cluster.toml";
+}
 
 Status check_stripe_size(Bytes size) {
   Layout layout;
@@ -136,4 +169,4 @@ MoverChoice ClusterConfig::mover_choice() const {
   return MoverChoice::automatic;
 }
 
-}  // namespace tutti::cli
+}  // namespace tutti

@@ -1,0 +1,130 @@
+// The tutti command.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "base/parse.h"
+#include "base/version.h"
+#include "cli/command.h"
+
+namespace tutti::cli {
+namespace {
+
+void add_globals(CLI::App& app, Globals& globals) {
+  app.add_option("--dir", globals.directory,
+                 "State directory of a local cluster ($TUTTI_DIR, else ~/.tutti)");
+  app.add_option("--cluster", globals.cluster,
+                 "A cluster.toml, instead of the one in the state directory ($TUTTI_CLUSTER)");
+  app.add_option("--patience", globals.patience, "How long requests are repeated while a server is away")
+      ->capture_default_str();
+  app.add_option("--application", globals.application,
+                 "Application id that requests carry; a number or a name");
+  app.add_flag("--verbose", globals.verbose, "Log what the client does to standard error");
+}
+
+void add_commands(CLI::App& app, Context& context) {
+  add_up(app, context);
+  add_down(app, context);
+  add_status(app, context);
+  add_demo(app, context);
+  add_ls(app, context);
+  add_put(app, context);
+  add_get(app, context);
+  add_cat(app, context);
+  add_rm(app, context);
+  add_directory_commands(app, context);
+  add_name_commands(app, context);
+  add_attribute_commands(app, context);
+  add_stat(app, context);
+  add_df(app, context);
+  add_sim(app, context);
+  add_bench(app, context);
+  add_serve(app, context);
+}
+
+bool is_command(const CLI::App& app, const std::string& word) {
+  const auto same = app.get_subcommands([&](const CLI::App* each) { return each->get_name() == word; });
+  return !same.empty();
+}
+
+// The word that stands where a command is expected, if it is none. CLI11 would only say that a command is
+// missing.
+std::string unknown_command(const CLI::App& app, const std::vector<std::string>& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (argument == "--verbose" || argument.find('=') != std::string::npos) continue;
+    if (argument == "--dir" || argument == "--cluster" || argument == "--patience" ||
+        argument == "--application") {
+      ++i;
+      continue;
+    }
+    if (argument.starts_with('-')) return "";
+    return is_command(app, argument) ? "" : argument;
+  }
+  return "";
+}
+
+int say_unknown(const CLI::App& app, const std::string& word) {
+  std::vector<std::string> names;
+  for (const CLI::App* command :
+       app.get_subcommands([](const CLI::App* each) { return !each->get_group().empty(); })) {
+    names.push_back(command->get_name());
+  }
+  const auto meant = nearest(word, names);
+  const std::string hint = meant ? fmt::format("did you mean '{}'?", *meant) : "`tutti --help` lists them";
+  fmt::print(stderr, "tutti: unknown command '{}'; {}\n", word, hint);
+  return kUsage;
+}
+
+int run(int argc, char** argv) {
+  Context context;
+  CLI::App app("A striped parallel file system in which I/O is coordinated.", "tutti");
+  app.set_version_flag("--version", fmt::format("tutti {}", kVersion));
+  app.footer(
+      "`tutti COMMAND --help` explains a command.\n\nExample:\n  tutti up && tutti put data.bin /data.bin && "
+      "tutti stat /data.bin");
+  app.require_subcommand(1);
+  add_globals(app, context.globals);
+  add_commands(app, context);
+  if (argc < 2) {
+    fmt::print(stderr, "{}", app.help());
+    return kUsage;
+  }
+  if (const std::string word = unknown_command(app, {argv + 1, argv + argc}); !word.empty()) {
+    return say_unknown(app, word);
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& wanted) {
+    return app.exit(wanted);
+  } catch (const CLI::CallForAllHelp& wanted) {
+    return app.exit(wanted);
+  } catch (const CLI::CallForVersion& wanted) {
+    return app.exit(wanted);
+  } catch (const CLI::ParseError& wrong) {
+    fmt::print(stderr, "tutti: {}\n`tutti --help` and `tutti COMMAND --help` explain.\n", wrong.what());
+    return kUsage;
+  }
+  const int code = context.action();
+  // A full disk behind standard output must not pass for success.
+  if (std::fflush(stdout) != 0 && code == kSuccess) {
+    fmt::print(stderr, "tutti: cannot write to standard output\n");
+    return kFailure;
+  }
+  return code;
+}
+
+}  // namespace
+}  // namespace tutti::cli
+
+int main(int argc, char** argv) {
+  try {
+    return tutti::cli::run(argc, argv);
+  } catch (const std::exception& failure) {
+    fmt::print(stderr, "tutti: internal: {}\n", failure.what());
+    return tutti::cli::kFailure;
+  }
+}

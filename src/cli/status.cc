@@ -1,0 +1,132 @@
+// tutti status, tutti df: the servers and their space.
+#include <memory>
+
+#include "cli/client.h"
+#include "cli/command.h"
+#include "cli/output.h"
+
+namespace tutti::cli {
+namespace {
+
+constexpr Nanos kStatusPatience = 2_s;
+
+Json to_json(const ServerStatus& server) {
+  Json out = {{"kind", server.kind},
+              {"index", server.index},
+              {"address", server.address},
+              {"reachable", server.reachable.ok()}};
+  if (!server.reachable.ok()) {
+    out["error"] = server.reachable.to_string();
+    return out;
+  }
+  out["version"] = server.version;
+  out["uptime_seconds"] = server.uptime.seconds();
+  out["sessions"] = server.sessions;
+  out["total"] = server.total.count();
+  out["free"] = server.free.count();
+  if (server.kind == "meta") {
+    out["files"] = server.files;
+    return out;
+  }
+  out["policy"] = server.policy;
+  out["queued"] = server.queued;
+  out["in_service"] = server.in_service;
+  out["reads"] = server.reads;
+  out["writes"] = server.writes;
+  out["bytes_read"] = server.bytes_read.count();
+  out["bytes_written"] = server.bytes_written.count();
+  return out;
+}
+
+std::string server_name(const ServerStatus& server) {
+  return server.kind == "meta" ? "meta" : fmt::format("data.{}", server.index);
+}
+
+std::vector<std::string> to_row(const ServerStatus& server) {
+  if (!server.reachable.ok())
+    return {server_name(server), "down", "", "", "", "", "", "", "", server.address};
+  const bool data = server.kind != "meta";
+  auto only_data = [&](std::string text) { return data ? std::move(text) : std::string(); };
+  return {server_name(server),
+          "up",
+          server.version,
+          to_string(server.uptime),
+          to_string(server.free),
+          std::to_string(server.sessions),
+          only_data(fmt::format("{}+{}", server.queued, server.in_service)),
+          only_data(fmt::format("{} ({})", server.reads, to_string(server.bytes_read))),
+          only_data(fmt::format("{} ({})", server.writes, to_string(server.bytes_written))),
+          server.address};
+}
+
+int run_status(const Globals& globals, bool json) {
+  auto client = Client::open(globals);
+  if (!client.ok()) return report("status", client.status());
+  const auto servers = (*client)->run((*client)->files().status(kStatusPatience));
+  std::size_t down = 0;
+  Json rows = Json::array();
+  Table table({"server", "state", "version", ">up for", ">free", ">clients", ">queue", ">reads", ">writes",
+               "address"});
+  for (const ServerStatus& server : servers) {
+    down += server.reachable.ok() ? 0 : 1;
+    rows.push_back(to_json(server));
+    table.add(to_row(server));
+  }
+  if (json) {
+    const Json out = {{"cluster", fmt::format("0x{:016x}", (*client)->config().id)},
+                      {"policy", (*client)->config().policy},
+                      {"healthy", down == 0},
+                      {"servers", rows}};
+    print_json(out);
+  } else {
+    fmt::print("Cluster {:016x}, policy {}\n{}", (*client)->config().id, (*client)->config().policy,
+               table.text());
+  }
+  if (down == 0) return kSuccess;
+  return report(
+      "status",
+      Status(Code::unavailable,
+             fmt::format("{} of {} servers do not answer; `tutti up` starts those of a local cluster", down,
+                         servers.size())));
+}
+
+int run_df(const Globals& globals, bool json) {
+  auto client = Client::open(globals);
+  if (!client.ok()) return report("df", client.status());
+  const auto space = (*client)->run((*client)->files().space());
+  if (!space.ok()) return report("df", space.status());
+  const Bytes used = space->total - space->free;
+  if (json) {
+    const Json out = {{"total", space->total.count()}, {"used", used.count()}, {"free", space->free.count()}};
+    return print_json(out);
+  }
+  Table table({"cluster", ">size", ">used", ">free", ">use"});
+  const double share = space->total > Bytes(0)
+                           ? static_cast<double>(used.count()) / static_cast<double>(space->total.count())
+                           : 0;
+  table.add({fmt::format("{:016x}", (*client)->config().id), to_string(space->total), to_string(used),
+             to_string(space->free), fmt::format("{:.0f}%", share * 100)});
+  fmt::print("{}", table.text());
+  return kSuccess;
+}
+
+}  // namespace
+
+void add_status(CLI::App& root, Context& context) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* status = add_command(
+      root, "status", "Show each server: whether it answers, space, queue, requests", "tutti status --json");
+  status->add_flag("--json", *json, "Print JSON");
+  status->callback(
+      [&context, json] { context.action = [&context, json] { return run_status(context.globals, *json); }; });
+}
+
+void add_df(CLI::App& root, Context& context) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* df = add_command(root, "df", "Show the space on the data servers", "tutti df");
+  df->add_flag("--json", *json, "Print JSON, in bytes");
+  df->callback(
+      [&context, json] { context.action = [&context, json] { return run_df(context.globals, *json); }; });
+}
+
+}  // namespace tutti::cli

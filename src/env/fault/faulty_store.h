@@ -1,0 +1,71 @@
+// FaultyStore: any Store, with errors by script and by chance.
+//
+// By script: the next operations of a kind fail. By chance: each does with a probability. A torn write writes
+// a part of its range and fails. Chance is seeded, so a run repeats. The wrapped store must outlive this.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+
+#include "base/random.h"
+#include "env/store.h"
+
+namespace tutti {
+
+struct StoreFaults {
+  double read_error = 0;   // probability of Code::io_error
+  double write_error = 0;  // before anything is written
+  double torn_write = 0;   // after a part was written; Code::io_error
+  double no_space = 0;     // on write
+  double sync_error = 0;
+};
+
+enum class StoreOperation : std::uint8_t { read, write, truncate, sync, remove, length, list };
+
+class FaultyStore final : public Store {
+ public:
+  explicit FaultyStore(Store& inner, const StoreFaults& faults = {}, Random random = Random(1))
+      : inner_(inner), faults_(faults), random_(random) {}
+
+  void set_faults(const StoreFaults& faults) { faults_ = faults; }
+  // After `skip` more operations of this kind, the next `count` fail with `code`. Scripts of a kind follow on
+  // each other.
+  void fail(StoreOperation operation, Code code, std::uint64_t count = 1, std::uint64_t skip = 0);
+  // The next write after `skip` others writes only its first `written` bytes, then fails with Code::io_error.
+  void tear(Bytes written, std::uint64_t skip = 0);
+  // Errors given so far.
+  [[nodiscard]] std::uint64_t injected() const { return injected_; }
+
+  Task<Result<Bytes>> read(ObjectId object, Bytes offset, Bytes length, Sink& sink) override;
+  Task<Status> write(ObjectId object, Bytes offset, Bytes length, Source& source) override;
+  Task<Status> truncate(ObjectId object, Bytes length) override;
+  Task<Status> sync(ObjectId object) override;
+  Task<Status> remove(ObjectId object) override;
+  Task<Result<std::optional<Bytes>>> length(ObjectId object) override;
+  Task<Result<std::optional<Bytes>>> locate(ObjectId object, Bytes offset) override;
+  Task<Result<std::vector<ObjectId>>> list() override;
+  Result<StoreSpace> space() override { return inner_.space(); }
+
+ private:
+  struct Script {
+    Code code = Code::io_error;
+    std::uint64_t skip = 0;
+    std::uint64_t count = 0;
+    std::optional<Bytes> torn;
+  };
+  struct Fault {
+    Status status;
+    std::optional<Bytes> torn;  // write so much first
+  };
+  Fault next(StoreOperation operation, ObjectId object);
+  Status by_chance(double probability, Code code, const char* what, ObjectId object);
+
+  Store& inner_;
+  StoreFaults faults_;
+  Random random_;
+  std::map<StoreOperation, std::deque<Script>> scripts_;
+  std::uint64_t injected_ = 0;
+};
+
+}  // namespace tutti

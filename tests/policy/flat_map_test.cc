@@ -1,0 +1,103 @@
+#include "policy/request/flat_map.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "policy/request/indexed_heap.h"
+#include "policy/request/lanes.h"
+
+namespace tutti {
+namespace {
+
+// Behaves as std::map under many random insertions and removals; few keys, so that they crowd.
+template <typename Hash>
+void compare_with_map(std::uint64_t stride) {
+  FlatMap<std::uint64_t, Hash> flat;
+  std::map<std::uint64_t, std::uint32_t> plain;
+  Random random(7);
+  for (std::uint32_t step = 0; step < 20'000; ++step) {
+    const std::uint64_t key = random.below(300) * stride;
+    const auto found = plain.find(key);
+    ASSERT_EQ(flat.find(key), found == plain.end() ? flat.kNone : found->second);
+    if (found == plain.end()) {
+      flat.insert(key, step);
+      plain.emplace(key, step);
+    } else {
+      flat.erase(key);
+      plain.erase(found);
+    }
+    ASSERT_EQ(flat.size(), plain.size());
+  }
+  for (const auto& [key, value] : plain) EXPECT_EQ(flat.find(key), value);
+}
+
+TEST(FlatMap, BehavesAsAMap) {
+  compare_with_map<HashOfNumber>(1);
+  compare_with_map<HashOfCounter>(1);
+  compare_with_map<HashOfCounter>(64);  // all in one heap: slow at worst, never wrong
+}
+
+TEST(IndexedHeap, BehavesAsASortedSet) {
+  IndexedHeap<std::uint64_t> heap;
+  std::map<std::uint32_t, std::uint64_t> rank_of;
+  std::set<std::pair<std::uint64_t, std::uint32_t>> sorted;
+  Random random(8);
+  for (std::uint64_t step = 0; step < 20'000; ++step) {
+    const auto handle = static_cast<std::uint32_t>(random.below(200));
+    const std::uint64_t rank = random.below(1000) * 100'000 + step;
+    const auto found = rank_of.find(handle);
+    ASSERT_EQ(heap.contains(handle), found != rank_of.end());
+    if (found == rank_of.end()) {
+      heap.push(handle, rank);
+      rank_of.emplace(handle, rank);
+      sorted.emplace(rank, handle);
+    } else {
+      sorted.erase({found->second, handle});
+      if (random.chance(0.5)) {
+        heap.update(handle, rank);
+        found->second = rank;
+        sorted.emplace(rank, handle);
+      } else {
+        heap.erase(handle);
+        rank_of.erase(found);
+      }
+    }
+    ASSERT_EQ(heap.size(), sorted.size());
+    if (!sorted.empty()) {
+      ASSERT_EQ(heap.top(), sorted.begin()->second);
+    }
+  }
+}
+
+TEST(Lanes, KeepTheOrderOfArrivalThroughServiceAndReturn) {
+  Lanes lanes;
+  const Lanes::Lane lane = lanes.open();
+  const Lanes::Lane other = lanes.open();
+  for (const std::uint64_t id : {1U, 2U, 3U, 4U, 5U}) lanes.push(lane, id);
+  lanes.push(other, 6);
+  EXPECT_EQ(lanes.take(lane), 1U);
+  EXPECT_EQ(lanes.take(lane), 2U);
+  EXPECT_EQ(lanes.take(lane), 3U);
+  EXPECT_EQ(lanes.in_service(), 3U);
+  lanes.give_back(3);
+  lanes.give_back(1);
+  lanes.forget(2);
+  lanes.forget(4);
+  EXPECT_EQ(lanes.take(lane), 1U);
+  EXPECT_EQ(lanes.take(lane), 3U);
+  EXPECT_EQ(lanes.take(lane), 5U);
+  EXPECT_TRUE(lanes.empty(lane));
+  EXPECT_FALSE(lanes.deserted(lane));
+  for (const std::uint64_t id : {1U, 3U, 5U}) lanes.forget(id);
+  EXPECT_TRUE(lanes.deserted(lane));
+  lanes.close(lane);
+  EXPECT_EQ(lanes.open(), lane);
+  EXPECT_EQ(lanes.head(other), 6U);
+  EXPECT_EQ(lanes.size(), 1U);
+  EXPECT_EQ(lanes.in_service(), 0U);
+}
+
+}  // namespace
+}  // namespace tutti

@@ -1,0 +1,234 @@
+// Every variant against a reference that keeps all requests in a plain vector and looks for the least each
+// time.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "base/random.h"
+#include "policy/request/fcfs.h"
+#include "policy/request/window.h"
+#include "tests/policy/one_server.h"
+
+namespace tutti {
+namespace {
+
+using test::kSomeDay;
+
+struct Waiting {
+  QueuedRequest request;
+  bool in_service = false;
+};
+
+// What the header of window says, in the slowest way.
+class WindowReference {
+ public:
+  explicit WindowReference(const WindowOptions& options) : options_(options) {}
+
+  void add(const QueuedRequest& request) {
+    all_.push_back({request, false});
+    Group& group = groups_[key(request)];
+    ++group.members;
+    const std::uint64_t tag = std::max(request.bottleneck, request.length).count();
+    if (options_.load == WindowOptions::Load::burst) {
+      group.load = std::max(group.load, tag);
+    } else if (group.operations.emplace(request.client, request.sequence).second) {
+      group.load += tag;
+    }
+  }
+  // 0: nothing to dispatch.
+  std::uint64_t next() {
+    Waiting* best = nullptr;
+    std::size_t busy = 0;
+    for (Waiting& each : all_) {
+      busy += each.in_service ? 1 : 0;
+      if (!each.in_service && (best == nullptr || rank(each.request) < rank(best->request))) best = &each;
+    }
+    if (best == nullptr || busy >= options_.dispatch_depth) return 0;
+    best->in_service = true;
+    return best->request.id;
+  }
+  void give_back(std::uint64_t id) { find(id)->in_service = false; }
+  void remove(std::uint64_t id) {
+    const auto found = find(id);
+    const auto group = groups_.find(key(found->request));
+    if (--group->second.members == 0) groups_.erase(group);
+    all_.erase(found);
+  }
+
+ private:
+  using Key = std::pair<std::uint64_t, std::uint64_t>;
+  struct Group {
+    std::size_t members = 0;
+    std::uint64_t load = 0;
+    std::set<std::pair<std::uint64_t, std::uint64_t>> operations;
+  };
+  [[nodiscard]] std::uint64_t window(const QueuedRequest& request) const {
+    return static_cast<std::uint64_t>(request.request_time / options_.interval);
+  }
+  [[nodiscard]] Key key(const QueuedRequest& request) const { return {window(request), request.application}; }
+  [[nodiscard]] std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t> rank(
+      const QueuedRequest& request) const {
+    const std::uint64_t w = window(request);
+    const std::uint64_t application = request.application;
+    switch (options_.order) {
+      case WindowOptions::Order::id:
+        return {paper_priority(request.request_time, options_.interval, application), 0, application,
+                request.id};
+      case WindowOptions::Order::rotated:
+        return {w, window_turn(w, application), application, request.id};
+      case WindowOptions::Order::smallest:
+        break;
+    }
+    const std::uint64_t load = groups_.at(key(request)).load;
+    std::uint64_t demotion = 0;
+    for (std::uint64_t left = load / options_.unit.count(); left > 0 && demotion < options_.patience;
+         left /= 2) {
+      ++demotion;
+    }
+    return {w + demotion, load, application, request.id};
+  }
+  std::vector<Waiting>::iterator find(std::uint64_t id) {
+    return std::find_if(all_.begin(), all_.end(),
+                        [id](const Waiting& each) { return each.request.id == id; });
+  }
+
+  WindowOptions options_;
+  std::vector<Waiting> all_;
+  std::map<Key, Group> groups_;
+};
+
+class FcfsReference {
+ public:
+  explicit FcfsReference(std::size_t depth) : depth_(depth) {}
+  void add(const QueuedRequest& request) { all_.push_back({request, false}); }
+  std::uint64_t next() {
+    std::set<std::uint64_t> busy;
+    for (const Waiting& each : all_) {
+      if (each.in_service) busy.insert(each.request.object);
+    }
+    if (busy.size() >= depth_) return 0;
+    for (Waiting& each : all_) {
+      if (each.in_service || busy.contains(each.request.object)) continue;
+      each.in_service = true;
+      return each.request.id;
+    }
+    return 0;
+  }
+  void give_back(std::uint64_t id) { find(id)->in_service = false; }
+  void remove(std::uint64_t id) { all_.erase(find(id)); }
+
+ private:
+  std::vector<Waiting>::iterator find(std::uint64_t id) {
+    return std::find_if(all_.begin(), all_.end(),
+                        [id](const Waiting& each) { return each.request.id == id; });
+  }
+  std::size_t depth_;
+  std::vector<Waiting> all_;
+};
+
+QueuedRequest random_request(Random& random, std::uint64_t id, Nanos now) {
+  QueuedRequest request;
+  request.id = id;
+  // Two of these eight have the same 15-bit id.
+  static const std::vector<std::uint64_t> kApplications = {
+      0, 1, 2, 77, 32767, 1'000'000, paper_application_id(1'000'000), ~std::uint64_t{0}};
+  request.application = kApplications[random.below(kApplications.size())];
+  request.request_time = kSomeDay + now - Nanos(static_cast<std::int64_t>(random.below(1'500'000'000)));
+  request.client = random.below(3);
+  request.sequence = random.below(200);
+  request.object = random.below(6);
+  request.length = 4_KiB * (1 + random.below(256));
+  if (random.chance(0.7)) request.bottleneck = 4_KiB * random.below(4096);
+  return request;
+}
+
+// The order in which ids are dispatched under random arrivals, unfinished quanta, departures and drops.
+template <typename Reference>
+std::vector<std::uint64_t> compare(RequestPolicy& policy, Reference reference, std::uint64_t seed,
+                                   int steps) {
+  Random random(seed);
+  std::vector<std::uint64_t> dispatched;
+  std::vector<std::uint64_t> waiting;
+  std::vector<std::uint64_t> busy;
+  std::uint64_t id = 0;
+  Nanos now;
+  const auto pick = [&random](std::vector<std::uint64_t>& from) {
+    const std::size_t at = random.below(from.size());
+    const std::uint64_t picked = from[at];
+    from.erase(from.begin() + static_cast<std::ptrdiff_t>(at));
+    return picked;
+  };
+  for (int step = 0; step < steps; ++step) {
+    now += 5_ms;
+    const std::uint64_t dice = random.below(100);
+    // Grows to some hundred requests, then shrinks, and so on.
+    const std::uint64_t arrivals = step / 300 % 2 == 0 ? 55 : 15;
+    if (dice < arrivals) {
+      const QueuedRequest request = random_request(random, ++id, now);
+      policy.add(request, now);
+      reference.add(request);
+      waiting.push_back(request.id);
+    } else if (dice < arrivals + 5) {
+      if (waiting.empty()) continue;
+      const std::uint64_t gone = pick(waiting);
+      policy.drop(gone, now);
+      reference.remove(gone);
+    } else if (!busy.empty() && dice % 2 == 0) {
+      const std::uint64_t served = pick(busy);
+      const bool finished = random.chance(0.6);
+      policy.served(served, 4_KiB, finished, now);
+      if (finished) {
+        reference.remove(served);
+      } else {
+        reference.give_back(served);
+        waiting.push_back(served);
+      }
+    } else {
+      const Decision decision = policy.next(now);
+      const std::uint64_t expected = reference.next();
+      EXPECT_EQ(decision.kind == Decision::Kind::dispatch ? decision.id : 0, expected) << "step " << step;
+      if (decision.kind != Decision::Kind::dispatch || decision.id != expected) continue;
+      std::erase(waiting, expected);
+      busy.push_back(expected);
+      dispatched.push_back(expected);
+    }
+    EXPECT_EQ(policy.queued(), waiting.size());
+    if (::testing::Test::HasFailure()) break;
+  }
+  return dispatched;
+}
+
+TEST(PolicyReference, WindowAgreesInEveryVariantAndRepeats) {
+  for (const auto order :
+       {WindowOptions::Order::id, WindowOptions::Order::rotated, WindowOptions::Order::smallest}) {
+    for (const auto load : {WindowOptions::Load::burst, WindowOptions::Load::operations}) {
+      for (const std::uint64_t depth : {1U, 4U}) {
+        WindowOptions options;
+        options.order = order;
+        options.load = load;
+        options.interval = 250_ms;
+        options.dispatch_depth = depth;
+        options.patience = depth;
+        WindowPolicy policy(options);
+        WindowPolicy again(options);
+        const auto first = compare(policy, WindowReference(options), 100 + depth, 3000);
+        const auto second = compare(again, WindowReference(options), 100 + depth, 3000);
+        ASSERT_GT(first.size(), 500U) << policy.name();
+        ASSERT_EQ(first, second) << policy.name();
+        ASSERT_EQ(policy.counters().crossovers, again.counters().crossovers);
+      }
+    }
+  }
+}
+
+TEST(PolicyReference, FcfsAgrees) {
+  for (const std::uint64_t depth : {1U, 3U, 16U}) {
+    FcfsPolicy policy(depth);
+    EXPECT_GT(compare(policy, FcfsReference(depth), depth, 3000).size(), 500U);
+  }
+}
+
+}  // namespace
+}  // namespace tutti

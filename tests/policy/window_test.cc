@@ -1,0 +1,233 @@
+#include "policy/request/window.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <limits>
+
+#include "policy/request/fcfs.h"
+#include "tests/policy/one_server.h"
+
+namespace tutti {
+namespace {
+
+using test::Arrival;
+using test::kSomeDay;
+using test::make_request;
+using test::run_server;
+using test::serve_all;
+using Ids = std::vector<std::uint64_t>;
+
+std::unique_ptr<RequestPolicy> make(const std::string& text) {
+  auto made = make_request_policy(text);
+  EXPECT_TRUE(made.ok()) << made.status().to_string();
+  return std::move(*made);
+}
+
+TEST(WindowPolicy, ComputesThePriorityOfThePaper) {
+  EXPECT_EQ(paper_priority(Nanos(1'234'567) * 1'000'000, 1000_ms, 5), 1234U * 32768 + 5);
+  EXPECT_EQ(paper_priority(Nanos(1'234'567) * 1'000'000, 250_ms, 32767), 4938U * 32768 + 32767);
+  // Today's time and the shortest window: past 32 bits.
+  EXPECT_EQ(paper_priority(kSomeDay + 1_ms, 1_ms, 7), 1'700'000'000'001U * 32768 + 7);
+  EXPECT_EQ(paper_priority(-1_s, 1000_ms, 7), 7U);
+  EXPECT_EQ(paper_application_id(0), 0U);
+  EXPECT_EQ(paper_application_id(32767), 32767U);
+  EXPECT_LT(paper_application_id(32768), 32768U);
+  EXPECT_LT(paper_application_id(std::numeric_limits<std::uint64_t>::max()), 32768U);
+}
+
+TEST(WindowPolicy, ServesInTheOrderOfThatPriority) {
+  const auto policy = make("window;interval=250");
+  Random random(3);
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> expected;
+  for (std::uint64_t id = 1; id <= 500; ++id) {
+    const Nanos time = kSomeDay + Nanos(static_cast<std::int64_t>(random.below(2'000'000'000)));
+    const std::uint64_t application = random.below(20);
+    policy->add(make_request(id, application, time), 0_ns);
+    expected.emplace_back(paper_priority(time, 250_ms, application), id);
+  }
+  std::sort(expected.begin(), expected.end());
+  const Ids order = serve_all(*policy);
+  ASSERT_EQ(order.size(), expected.size());
+  for (std::size_t i = 0; i < order.size(); ++i) EXPECT_EQ(order[i], expected[i].second);
+}
+
+// Figure 2: three applications on four servers; A needs 2t on each, B and C need t. Where the servers' orders
+// differ so that everybody is last somewhere, all take 4t; in the same order 2t, 3t, 4t.
+TEST(WindowPolicy, Figure2FallsFromFourToThree) {
+  constexpr std::array<std::array<std::uint64_t, 3>, 4> kArrivals = {
+      {{1, 2, 3}, {2, 3, 1}, {3, 1, 2}, {1, 3, 2}}};
+  const auto mean_completion = [&](const std::string& text) {
+    std::array<Nanos, 4> completion;
+    for (const auto& applications : kArrivals) {
+      std::vector<Arrival> arrivals;
+      for (std::uint64_t i = 0; i < applications.size(); ++i) {
+        const std::uint64_t application = applications.at(i);
+        arrivals.push_back(
+            {0_ns, make_request(i + 1, application, kSomeDay, application == 1 ? 128_KiB : 64_KiB)});
+      }
+      const auto finish = run_server(*make(text), arrivals);
+      for (std::uint64_t i = 0; i < applications.size(); ++i) {
+        Nanos& last = completion.at(applications.at(i));
+        last = std::max(last, finish.at(i + 1));
+      }
+    }
+    return static_cast<double>((completion[1] + completion[2] + completion[3]).count()) / 3 / 65536;
+  };
+  EXPECT_DOUBLE_EQ(mean_completion("fcfs;dispatch_depth=1"), 4);
+  EXPECT_DOUBLE_EQ(mean_completion("window"), 3);
+  EXPECT_DOUBLE_EQ(mean_completion("window;quantum=max"), 3);
+}
+
+TEST(WindowPolicy, EarlierWindowIsServedFirstWhateverTheId) {
+  const auto policy = make("window;interval=1000");
+  policy->add(make_request(1, 0, kSomeDay + 1000_ms), 0_ns);
+  policy->add(make_request(2, 32767, kSomeDay + 999_ms), 0_ns);
+  policy->add(make_request(3, std::numeric_limits<std::uint64_t>::max(), kSomeDay), 0_ns);
+  const Ids order = serve_all(*policy);
+  EXPECT_EQ(order.back(), 1U);
+}
+
+TEST(WindowPolicy, WithinAWindowTheSmallerIdGoesFirstAndThenOrderOfArrival) {
+  const auto policy = make("window");
+  policy->add(make_request(1, 9, kSomeDay), 0_ns);
+  policy->add(make_request(2, 4, kSomeDay + 999_ms), 0_ns);
+  policy->add(make_request(3, 9, kSomeDay), 0_ns);
+  policy->add(make_request(4, 4, kSomeDay), 0_ns);
+  EXPECT_EQ(serve_all(*policy), (Ids{2, 4, 1, 3}));
+}
+
+TEST(WindowPolicy, ApplicationsWithTheSame15BitIdDoNotInterleave) {
+  const std::uint64_t hashed = 1'000'000;
+  const std::uint64_t fixed = paper_application_id(hashed);
+  const auto policy = make("window");
+  for (std::uint64_t id = 1; id <= 6; ++id) policy->add(make_request(id, id % 2 == 0 ? fixed : hashed), 0_ns);
+  EXPECT_EQ(serve_all(*policy), (Ids{2, 4, 6, 1, 3, 5}));
+}
+
+TEST(WindowPolicy, AnEmptyQueueServesAtOnce) {
+  const auto policy = make("window");
+  EXPECT_EQ(policy->next(0_ns).kind, Decision::Kind::idle);
+  policy->add(make_request(1, 32767, kSomeDay + 60_s), 0_ns);
+  const Decision decision = policy->next(0_ns);
+  EXPECT_EQ(decision.kind, Decision::Kind::dispatch);
+  EXPECT_EQ(decision.id, 1U);
+  EXPECT_EQ(policy->queued(), 0U);
+}
+
+TEST(WindowPolicy, DispatchesOneByOneUnlessToldOtherwise) {
+  for (const std::uint64_t depth : {1U, 3U}) {
+    const auto policy = make("window;dispatch_depth=" + std::to_string(depth));
+    for (std::uint64_t id = 1; id <= 5; ++id) policy->add(make_request(id, 1), 0_ns);
+    for (std::uint64_t i = 1; i <= depth; ++i) EXPECT_EQ(policy->next(0_ns).id, i);
+    EXPECT_EQ(policy->next(0_ns).kind, Decision::Kind::idle);
+    policy->served(1, 4_KiB, true, 0_ns);
+    EXPECT_EQ(policy->next(0_ns).id, depth + 1);
+    EXPECT_EQ(policy->queued(), 5 - depth - 1);
+  }
+}
+
+TEST(WindowPolicy, ALateRequestOfHigherRankWaitsForOneQuantumAtMost) {
+  const auto finish_of_late = [](const std::string& quantum) {
+    const std::vector<Arrival> arrivals = {{0_ns, make_request(1, 9, kSomeDay, 1_MiB)},
+                                           {10_ns, make_request(2, 3, kSomeDay, 64_KiB)}};
+    return run_server(*make("window;quantum=" + quantum), arrivals).at(2).count();
+  };
+  EXPECT_EQ(finish_of_late("64KiB"), (64 + 64) * 1024);
+  EXPECT_EQ(finish_of_late("max"), (1024 + 64) * 1024);
+}
+
+TEST(WindowPolicy, UnfinishedRequestsCompeteAgainInTheirOldPlace) {
+  const auto policy = make("window;dispatch_depth=2");
+  for (std::uint64_t id = 1; id <= 4; ++id) policy->add(make_request(id, 5), 0_ns);
+  EXPECT_EQ(policy->next(0_ns).id, 1U);
+  EXPECT_EQ(policy->next(0_ns).id, 2U);
+  policy->served(2, 64_KiB, false, 0_ns);
+  policy->served(1, 64_KiB, false, 0_ns);
+  policy->add(make_request(5, 2), 0_ns);
+  EXPECT_EQ(serve_all(*policy), (Ids{5, 1, 2, 3, 4}));
+}
+
+TEST(WindowPolicy, CountsTheDispatchesThatALateRequestCrossed) {
+  const auto policy = make("window;dispatch_depth=2");
+  for (const std::uint64_t id : {1U, 2U}) policy->add(make_request(id, 4 + id), 0_ns);
+  EXPECT_EQ(policy->next(0_ns).id, 1U);
+  EXPECT_EQ(policy->next(0_ns).id, 2U);
+  policy->add(make_request(3, 7), 0_ns);
+  EXPECT_EQ(policy->counters().crossovers, 0U);
+  policy->add(make_request(4, 5, kSomeDay), 0_ns);  // the application of 1, before 2
+  EXPECT_EQ(policy->counters().crossovers, 1U);
+  policy->add(make_request(5, 1), 0_ns);  // before both, but 2 is counted already
+  EXPECT_EQ(policy->counters().crossovers, 2U);
+  policy->served(1, 4_KiB, true, 0_ns);
+  policy->served(2, 4_KiB, true, 0_ns);
+  policy->add(make_request(6, 0), 0_ns);  // nothing in service
+  EXPECT_EQ(policy->counters().crossovers, 2U);
+  EXPECT_EQ(policy->counters().dispatches, 2U);
+}
+
+// Low ids that never pause cannot hold up a high one past its window.
+TEST(WindowPolicy, NothingStarves) {
+  for (const char* order : {"id", "rotated", "smallest;patience=3"}) {
+    const auto policy = make(std::string("window;interval=250;quantum=max;order=") + order);
+    std::vector<Arrival> arrivals;
+    arrivals.push_back({0_ns, make_request(1, 32767, kSomeDay, 100_MiB)});
+    // 80 % more than the server can do, for ten seconds, and all of it would go first by id and by size.
+    for (std::uint64_t id = 2; id <= 1000; ++id) {
+      const Nanos at = 10_ms * static_cast<std::int64_t>(id - 1);
+      arrivals.push_back({at, make_request(id, id % 7, kSomeDay + at, Bytes(18'000'000))});
+    }
+    const auto finish = run_server(*policy, arrivals);
+    std::uint64_t before = 0;
+    for (const auto& [id, time] : finish) {
+      if (time > finish.at(1)) continue;
+      ++before;
+      EXPECT_LT(arrivals[id - 1].at,
+                250_ms * (std::string(order) == "id" || std::string(order) == "rotated" ? 1 : 4));
+    }
+    EXPECT_GT(before, 0U);
+  }
+}
+
+TEST(WindowPolicy, DroppedRequestsAreNeverDispatched) {
+  const auto policy = make("window;dispatch_depth=1");
+  for (std::uint64_t id = 1; id <= 6; ++id) policy->add(make_request(id, id % 2), 0_ns);
+  EXPECT_EQ(policy->next(0_ns).id, 2U);
+  for (const std::uint64_t id : {4U, 6U, 1U, 5U}) policy->drop(id, 0_ns);
+  EXPECT_EQ(policy->queued(), 1U);
+  policy->served(2, 4_KiB, false, 0_ns);
+  policy->drop(2, 0_ns);
+  EXPECT_EQ(serve_all(*policy), (Ids{3}));
+  EXPECT_EQ(policy->queued(), 0U);
+}
+
+TEST(WindowPolicy, TheDefaultIntervalIsThatOfTheDevice) {
+  EXPECT_EQ(with_default_interval("window", true), "window;interval=1000");
+  EXPECT_EQ(with_default_interval("window;order=rotated", false), "window;order=rotated;interval=250");
+  EXPECT_EQ(with_default_interval("window;interval=500", false), "window;interval=500");
+  EXPECT_EQ(with_default_interval("fcfs", false), "fcfs");
+  EXPECT_TRUE(make_request_policy(with_default_interval("window;adaptive=true", false)).ok());
+}
+
+TEST(WindowPolicy, ReadsAndPrintsItsParameters) {
+  EXPECT_EQ(make("window")->name(), "window;interval=1000;dispatch_depth=1;quantum=65536;order=id");
+  for (const char* text : {"window;interval=250;dispatch_depth=4;quantum=max;order=rotated",
+                           "window;interval=1000;dispatch_depth=1;quantum=65536;order=smallest;load="
+                           "operations;patience=2;unit=4096",
+                           "window;interval=500;dispatch_depth=1;quantum=65536;order=id;adaptive=true;min_"
+                           "interval=125;max_interval=4000"}) {
+    EXPECT_EQ(make(text)->name(), text);
+  }
+  EXPECT_EQ(make("window;quantum=1MiB")->name(),
+            "window;interval=1000;dispatch_depth=1;quantum=1048576;order=id");
+  for (const char* bad :
+       {"window;interval=0", "window;interval=250ms", "window;dispatch_depth=0", "window;quantum=1",
+        "window;order=x", "window;load=x", "window;adaptive=1", "window;adaptive=true;interval=300",
+        "window;speed=1", "window;adaptive=true;interval=250;min_interval=500",
+        "window;adaptive=true;max_interval=3000"}) {
+    EXPECT_EQ(make_request_policy(bad).code(), Code::invalid) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace tutti
