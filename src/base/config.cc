@@ -26,12 +26,14 @@ struct ConfigReader::Node {
 struct ConfigReader::Document {
   std::string name;
   toml::table root;
-  std::string error;                         // the first one
+  std::string error;                         // the first one at a key that is there
+  std::string missing;                       // the first one at a key that is not; a misspelt key explains it
   std::vector<std::shared_ptr<Node>> nodes;  // in the order of asking
 
-  void fail(std::uint32_t line, std::string_view message) {
-    if (!error.empty()) return;
-    error = line == 0 ? fmt::format("{}: {}", name, message) : fmt::format("{}:{}: {}", name, line, message);
+  void fail(std::uint32_t line, std::string_view message, bool present) {
+    std::string& slot = present ? error : missing;
+    if (!slot.empty()) return;
+    slot = line == 0 ? fmt::format("{}: {}", name, message) : fmt::format("{}:{}: {}", name, line, message);
   }
 };
 
@@ -112,7 +114,8 @@ bool ConfigReader::has(std::string_view key) const { return find(node_->table, k
 void ConfigReader::require(std::string_view key) {
   if (has(key)) return;
   const std::uint32_t line = node_->table != nullptr ? node_->table->source().begin.line : 0;
-  document_->fail(node_->path.empty() ? 0 : line, fmt::format("key '{}{}' is missing", node_->path, key));
+  document_->fail(node_->path.empty() ? 0 : line, fmt::format("key '{}{}' is missing", node_->path, key),
+                  false);
 }
 
 std::string ConfigReader::where(std::string_view key) const {
@@ -124,9 +127,10 @@ std::string ConfigReader::where(std::string_view key) const {
 
 void ConfigReader::fail(std::string_view key, std::string_view message) {
   const toml::node* value = find(node_->table, key);
-  if (value == nullptr) value = node_->table;
+  const bool present = value != nullptr;
+  if (!present) value = node_->table;
   document_->fail(value != nullptr ? value->source().begin.line : 0,
-                  fmt::format("{}{}: {}", node_->path, key, message));
+                  fmt::format("{}{}: {}", node_->path, key, message), present);
 }
 
 namespace {
@@ -361,6 +365,7 @@ Status ConfigReader::finish() const {
             fmt::format("{}:{}: unknown key '{}{}'{}", document_->name, key->source().begin.line, node->path,
                         key->str(), meant ? fmt::format("; did you mean '{}{}'?", node->path, *meant) : "")};
   }
+  if (!document_->missing.empty()) return {Code::invalid, document_->missing};
   return {};
 }
 

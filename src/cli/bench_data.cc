@@ -98,7 +98,8 @@ Result<std::vector<Point>> measure(const Globals& globals, const BenchDataOption
       point.tutti.push_back(*ours);
       point.ratio.push_back(*ours / *base);
     }
-    if (!options.json && ::isatty(STDERR_FILENO) == 1) fmt::print(stderr, "\rround {} of {}", round, options.rounds);
+    if (!options.json && ::isatty(STDERR_FILENO) == 1)
+      fmt::print(stderr, "\rround {} of {}", round, options.rounds);
   }
   if (!options.json && ::isatty(STDERR_FILENO) == 1) fmt::print(stderr, "\r\033[K");
   return points;
@@ -126,11 +127,15 @@ int run_bench_data(const Globals& globals, const BenchDataOptions& options) {
                fmt::format("{:.2f}", median(point.ratio))});
   }
   if (options.json) {
-    return print_json({{"benchmark", "data"}, {"servers", kServers}, {"rounds", options.rounds},
-                       {"measured", measured}, {"rows", rows}});
+    return print_json({{"benchmark", "data"},
+                       {"servers", kServers},
+                       {"rounds", options.rounds},
+                       {"measured", measured},
+                       {"rows", rows}});
   }
-  fmt::print("Rewriting and reading a file of {} on {} data servers of this machine; medians of {} rounds.\n\n{}",
-             to_string(Bytes(kFileSize)), kServers, options.rounds, table.text());
+  fmt::print(
+      "Rewriting and reading a file of {} on {} data servers of this machine; medians of {} rounds.\n\n{}",
+      to_string(Bytes(kFileSize)), kServers, options.rounds, table.text());
   return kSuccess;
 }
 

@@ -1,4 +1,6 @@
-// tutti bench latency: 4 KiB cached reads beside a bare Unix-socket ping-pong, in one run and with the same pinning.
+// tutti bench latency: 4 KiB cached reads beside a bare Unix-socket ping-pong, in one run and with the same
+// pinning.
+#include <fcntl.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -39,7 +41,8 @@ Status pin_daemons(const StateDirectory& state, int cpu) {
   for (const std::string& name : daemon_names(1)) {
     const auto pid = state.running(name);
     if (!pid) return {Code::unavailable, "daemon " + name + " has ended"};
-    if (::sched_setaffinity(*pid, sizeof(set), &set) != 0) return Status::from_errno(errno, "pin daemon " + name);
+    if (::sched_setaffinity(*pid, sizeof(set), &set) != 0)
+      return Status::from_errno(errno, "pin daemon " + name);
   }
   return {};
 }
@@ -71,7 +74,8 @@ Result<std::vector<Pinning>> measure(const Globals& globals, const BenchLatencyO
   if (!client.ok()) return client.status();
   const std::string raw = cluster.state().path() + "/raw";
   const std::vector<std::byte> zeros(kFileSize);
-  TUTTI_TRY(replace_file(raw, "raw", 0600));
+  const Fd raw_file(::open(raw.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  if (!raw_file.valid()) return Status::from_errno(errno, "create " + raw);
   OpenOptions open;
   open.write = true;
   open.create = true;
@@ -119,10 +123,12 @@ int run_bench_latency(const Globals& globals, const BenchLatencyOptions& options
                fmt::format("{:.1f}", median(pinning.read_p99) / 1000), fmt::format("{:.2f}", ratio)});
   }
   if (options.json) {
-    return print_json({{"benchmark", "latency"}, {"rounds", options.rounds}, {"measured", measured}, {"rows", rows}});
+    return print_json(
+        {{"benchmark", "latency"}, {"rounds", options.rounds}, {"measured", measured}, {"rows", rows}});
   }
-  fmt::print("4 KiB cached reads by one client from one data server, beside a bare Unix-socket ping-pong.\n\n{}",
-             table.text());
+  fmt::print(
+      "4 KiB cached reads by one client from one data server, beside a bare Unix-socket ping-pong.\n\n{}",
+      table.text());
   return kSuccess;
 }
 
@@ -132,7 +138,8 @@ void add_bench_latency(CLI::App& bench, Context& context) {
   auto options = std::make_shared<BenchLatencyOptions>();
   CLI::App* latency = add_command(bench, "latency", "Latency of 4 KiB cached reads beside a bare ping-pong",
                                   "tutti bench latency --json");
-  latency->add_option("--rounds", options->rounds, "Rounds to take the median of")->check(CLI::Range(1, 1000));
+  latency->add_option("--rounds", options->rounds, "Rounds to take the median of")
+      ->check(CLI::Range(1, 1000));
   latency->add_flag("--json", options->json, "Print JSON");
   latency->callback([options, &context] {
     context.action = [options, &context] { return run_bench_latency(context.globals, *options); };

@@ -25,7 +25,8 @@ Status pin(pid_t pid, int cpu) {
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(static_cast<std::size_t>(cpu), &set);
-  if (::sched_setaffinity(pid, sizeof(set), &set) != 0) return Status::from_errno(errno, fmt::format("pin to CPU {}", cpu));
+  if (::sched_setaffinity(pid, sizeof(set), &set) != 0)
+    return Status::from_errno(errno, fmt::format("pin to CPU {}", cpu));
   return {};
 }
 
@@ -37,7 +38,8 @@ struct Percentiles {
 Percentiles percentiles(std::vector<std::int64_t>& samples) {
   std::sort(samples.begin(), samples.end());
   const auto at = [&](double share) {
-    return static_cast<double>(samples[static_cast<std::size_t>(share * static_cast<double>(samples.size() - 1))]);
+    return static_cast<double>(
+        samples[static_cast<std::size_t>(share * static_cast<double>(samples.size() - 1))]);
   };
   return {at(0.5), at(0.99)};
 }
@@ -53,7 +55,8 @@ Percentiles percentiles(std::vector<std::int64_t>& samples) {
 
 class Worker {
  public:
-  Worker(Client& client, BenchWorkerOptions options) : client_(client), options_(std::move(options)), random_(options_.offset) {}
+  Worker(Client& client, BenchWorkerOptions options)
+      : client_(client), options_(std::move(options)), random_(options_.offset) {}
 
   Status prepare() {
     raw_ = Fd(::open(options_.raw.c_str(), O_RDWR | O_CLOEXEC));
@@ -95,7 +98,8 @@ class Worker {
     const Nanos started = client_.loop().clock().now();
     for (int pass = 0; pass < passes; ++pass) {
       for (std::uint64_t done = 0; done + size <= options_.length; done += size) {
-        TUTTI_TRY(raw ? raw_transfer(write, options_.offset + done) : tutti_transfer(write, options_.offset + done));
+        TUTTI_TRY(raw ? raw_transfer(write, options_.offset + done)
+                      : tutti_transfer(write, options_.offset + done));
       }
     }
     return fmt::format("{}", (client_.loop().clock().now() - started).count());
@@ -151,7 +155,8 @@ class Worker {
     bool lost = false;
     for (auto& sample : samples) {
       const Nanos started = clock.now();
-      lost = lost || ::write(here.get(), message.data(), message.size()) != static_cast<ssize_t>(message.size()) ||
+      lost = lost ||
+             ::write(here.get(), message.data(), message.size()) != static_cast<ssize_t>(message.size()) ||
              ::read(here.get(), message.data(), message.size()) <= 0;
       sample = (clock.now() - started).count();
     }
@@ -204,8 +209,9 @@ Result<BenchWorkers> BenchWorkers::start(const std::string& directory, const std
                                          const std::string& path, std::uint64_t size, std::size_t count) {
   BenchWorkers workers;
   for (std::size_t i = 0; i < count; ++i) {
-    auto child = Child::start({"tutti", "--dir", directory, "bench-worker", "--raw", raw, "--path", path, "--offset",
-                               std::to_string(size / count * i), "--length", std::to_string(size / count)});
+    auto child =
+        Child::start({"tutti", "--dir", directory, "bench-worker", "--raw", raw, "--path", path, "--offset",
+                      std::to_string(size / count * i), "--length", std::to_string(size / count)});
     if (!child.ok()) return child.status();
     workers.children_.push_back(*std::move(child));
   }

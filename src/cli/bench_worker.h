@@ -1,11 +1,11 @@
-// Workers of `tutti bench`: processes that do raw and Tutti transfers on command, so that both are measured by the
-// same program, in turns.
+// Workers of `tutti bench`: processes that do raw and Tutti transfers on command, so that both are measured
+// by the same program, in turns.
 //
 // A worker prints "ready", then reads commands from standard input and answers each with one line:
-//   transfer raw|tutti read|write SIZE PASSES   nanoseconds it took to go PASSES times through its part of the file
-//   latency COUNT                               p50 and p99 of so many 4 KiB reads, in nanoseconds
-//   pingpong COUNT CPU                          p50 and p99 of a bare Unix-socket round trip with a child on that CPU
-//   pin CPU                                     stays on that CPU from now on; answers 0
+//   transfer raw|tutti read|write SIZE PASSES   nanoseconds it took to go PASSES times through its part of
+//   the file latency COUNT                               p50 and p99 of so many 4 KiB reads, in nanoseconds
+//   pingpong COUNT CPU                          p50 and p99 of a bare Unix-socket round trip with a child on
+//   that CPU pin CPU                                     stays on that CPU from now on; answers 0
 #pragma once
 
 #include <cstdint>
@@ -19,21 +19,20 @@
 namespace tutti::cli {
 
 struct BenchWorkerOptions {
-  std::string raw;   // a file of the local file system
-  std::string path;  // a file of the cluster
+  std::string raw;           // a file of the local file system
+  std::string path;          // a file of the cluster
   std::uint64_t offset = 0;  // the worker's part of both
   std::uint64_t length = 0;
 };
 
 int run_bench_worker(const Globals& globals, const BenchWorkerOptions& options);
-void add_bench_worker(CLI::App& root, Context& context);
 
 // The parent's side.
 class BenchWorkers {
  public:
   // `count` workers that share a file of `size` bytes evenly.
-  static Result<BenchWorkers> start(const std::string& directory, const std::string& raw, const std::string& path,
-                                    std::uint64_t size, std::size_t count);
+  static Result<BenchWorkers> start(const std::string& directory, const std::string& raw,
+                                    const std::string& path, std::uint64_t size, std::size_t count);
   // Gives the first `active` workers the same command at the same time; the numbers they answer, a row each.
   Result<std::vector<std::vector<double>>> ask(const std::string& command, std::size_t active);
 

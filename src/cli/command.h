@@ -64,5 +64,8 @@ void add_demo(CLI::App& root, Context& context);
 void add_sim(CLI::App& root, Context& context);
 void add_bench(CLI::App& root, Context& context);  // with its parts: sim, ...
 void add_bench_sim(CLI::App& bench, Context& context);
+void add_bench_data(CLI::App& bench, Context& context);
+void add_bench_latency(CLI::App& bench, Context& context);
+void add_bench_worker(CLI::App& root, Context& context);  // a process of the two above
 
 }  // namespace tutti::cli

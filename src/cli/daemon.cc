@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstring>
 
@@ -41,7 +42,7 @@ std::vector<std::string> serve_arguments(const StateDirectory& state, const std:
   const bool placed = ::dup2(null, 0) >= 0 && ::dup2(log, 1) >= 0 && ::dup2(log, 2) >= 0 &&
                       (ready == kReadyFd ? ::fcntl(ready, F_SETFD, 0) : ::dup2(ready, kReadyFd)) >= 0;
   if (placed && ::chdir("/") == 0) ::execv(kSelf, arguments);
-  constexpr std::string_view kFailed = "cannot start the program again\n";
+  constexpr std::string_view kFailed = "25: cannot start the program again";
   [[maybe_unused]] const ssize_t written = ::write(ready, kFailed.data(), kFailed.size());
   ::_exit(127);
 }
@@ -115,12 +116,16 @@ Status wait_until_ready(const StateDirectory& state, const Starting& starting, N
   if (!message.ok()) {
     return {message.code(), fmt::format("{} {} {}", starting.name, message.status().message(), hint)};
   }
-  if (*message == "ok\n") return {};
-  if (message->empty())
+  unsigned code = 0;
+  const char* end = message->data() + message->size();
+  const auto [stop, error] = std::from_chars(message->data(), end, code);
+  if (error != std::errc()) {
     return {Code::internal, fmt::format("{} ended while it started {}", starting.name, hint)};
-  std::string text = *message;
-  if (text.ends_with('\n')) text.pop_back();
-  return {Code::internal, fmt::format("{}: {} {}", starting.name, text, hint)};
+  }
+  if (code == 0) return {};
+  return {code_from_wire(static_cast<std::uint16_t>(code)),
+          fmt::format("{}{} {}", starting.name, std::string_view(stop, static_cast<std::size_t>(end - stop)),
+                      hint)};
 }
 
 std::vector<Stopped> stop_daemons(const StateDirectory& state, const std::vector<std::string>& names,
@@ -152,7 +157,7 @@ std::vector<Stopped> stop_daemons(const StateDirectory& state, const std::vector
 
 void say_ready(int fd, const Status& status) {
   if (fd < 0) return;
-  const std::string text = status.ok() ? "ok\n" : status.to_string() + "\n";
+  const std::string text = fmt::format("{}: {}", static_cast<unsigned>(status.code()), status.message());
   write_all(fd, std::as_bytes(std::span(text)), "the ready pipe").ignore();
   ::close(fd);
 }

@@ -16,7 +16,7 @@ namespace tutti::cli {
 // A daemon that has been started and has yet to say that it serves.
 struct Starting {
   std::string name;
-  Fd ready;  // it writes "ok\n" or its error here, then closes
+  Fd ready;  // it writes "CODE: message" here, code 0 when it serves, then closes
 };
 
 // Starts `tutti serve` for "meta" or "data.N" in the background, in a session of its own, with its output in

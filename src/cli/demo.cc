@@ -12,7 +12,7 @@
 #include "cli/client.h"
 #include "cli/local_cluster.h"
 #include "cli/output.h"
-#include "cli/temporary_directory.h"
+#include "cli/temporary_cluster.h"
 
 namespace tutti::cli {
 namespace {
@@ -24,21 +24,6 @@ struct DemoOptions {
   std::string size = "256MiB";
   std::optional<std::string> policy;
   bool json = false;
-};
-
-// A cluster in a temporary directory that is gone afterwards, whatever happened.
-class TemporaryCluster {
- public:
-  explicit TemporaryCluster(std::unique_ptr<TemporaryDirectory> directory)
-      : directory_(std::move(directory)), state_(directory_->path()) {}
-  TemporaryCluster(const TemporaryCluster&) = delete;
-  TemporaryCluster& operator=(const TemporaryCluster&) = delete;
-  ~TemporaryCluster() { bring_down(state_).status().ignore(); }
-  [[nodiscard]] const StateDirectory& state() const { return state_; }
-
- private:
-  std::unique_ptr<TemporaryDirectory> directory_;
-  StateDirectory state_;
 };
 
 // SIGINT and SIGTERM become readable instead of ending the process, so that it tidies up.

@@ -79,6 +79,9 @@ void add_bench(CLI::App& root, Context& context) {
   CLI::App* bench = add_command(root, "bench", "Measure", "tutti bench sim --json");
   bench->require_subcommand(1);
   add_bench_sim(*bench, context);
+  add_bench_data(*bench, context);
+  add_bench_latency(*bench, context);
+  add_bench_worker(root, context);
 }
 
 }  // namespace tutti::cli

@@ -22,13 +22,13 @@ Json to_json(const ServerStatus& server) {
   out["version"] = server.version;
   out["uptime_seconds"] = server.uptime.seconds();
   out["sessions"] = server.sessions;
-  out["total"] = server.total.count();
-  out["free"] = server.free.count();
   if (server.kind == "meta") {
     out["files"] = server.files;
     return out;
   }
   out["policy"] = server.policy;
+  out["total"] = server.total.count();
+  out["free"] = server.free.count();
   out["queued"] = server.queued;
   out["in_service"] = server.in_service;
   out["reads"] = server.reads;
@@ -51,7 +51,7 @@ std::vector<std::string> to_row(const ServerStatus& server) {
           "up",
           server.version,
           to_string(server.uptime),
-          to_string(server.free),
+          only_data(to_string(server.free)),
           std::to_string(server.sessions),
           only_data(fmt::format("{}+{}", server.queued, server.in_service)),
           only_data(fmt::format("{} ({})", server.reads, to_string(server.bytes_read))),

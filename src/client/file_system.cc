@@ -80,7 +80,7 @@ FileSystem::Impl::Impl(Env given, ClusterMap cluster, ClientOptions wanted)
 }
 
 wire::Tag FileSystem::Impl::tag() {
-  return {options.application, env.clock.wall().count(), options.client, next_sequence(), 0};
+  return {options.application, env.clock.wall().count(), options.client, ++transfers_, 0};
 }
 
 Task<Result<Bytes>> FileSystem::Impl::slot_length(const Layout& layout, std::uint32_t slot,
@@ -130,7 +130,7 @@ Task<Result<std::unique_ptr<OpenFile>>> FileSystem::open(std::string path, OpenO
                               (options.create ? wire::kOpenCreate : 0U) |
                               (options.exclusive ? wire::kOpenExclusive : 0U);
   const wire::LayoutWish wish = to_wire(options.layout);
-  builder.Finish(wire::CreateOpenRequest(builder, where, flags, options.mode, &wish, impl_->next_sequence()));
+  builder.Finish(wire::CreateOpenRequest(builder, where, flags, options.mode, &wish, impl_->next_change()));
   auto reply = co_await impl_->ask_meta<wire::NodeReply>(wire::Type::open, wire::bytes(builder));
   if (!reply.ok()) co_return about(reply.status(), "open", path);
   const auto* node = flatbuffers::GetRoot<wire::NodeReply>(reply->payload.data());
@@ -172,7 +172,7 @@ Task<Status> FileSystem::make_directory(std::string path, std::uint32_t mode, La
   Builder builder;
   const auto where = place(builder, path);
   const wire::LayoutWish wish = to_wire(layout);
-  builder.Finish(wire::CreateMakeDirectoryRequest(builder, where, mode, &wish, impl_->next_sequence()));
+  builder.Finish(wire::CreateMakeDirectoryRequest(builder, where, mode, &wish, impl_->next_change()));
   auto reply = co_await impl_->ask_meta<wire::NodeReply>(wire::Type::make_directory, wire::bytes(builder));
   co_return about(reply.status(), "mkdir", path);
 }
@@ -180,7 +180,7 @@ Task<Status> FileSystem::make_directory(std::string path, std::uint32_t mode, La
 Task<Status> FileSystem::remove_directory(std::string path) {
   Builder builder;
   const auto where = place(builder, path);
-  builder.Finish(wire::CreateRemoveRequest(builder, where, true, impl_->next_sequence()));
+  builder.Finish(wire::CreateRemoveRequest(builder, where, true, impl_->next_change()));
   auto reply = co_await impl_->ask_meta<wire::StatusReply>(wire::Type::remove, wire::bytes(builder));
   co_return about(reply.status(), "rmdir", path);
 }
@@ -188,7 +188,7 @@ Task<Status> FileSystem::remove_directory(std::string path) {
 Task<Status> FileSystem::unlink(std::string path) {
   Builder builder;
   const auto where = place(builder, path);
-  builder.Finish(wire::CreateRemoveRequest(builder, where, false, impl_->next_sequence()));
+  builder.Finish(wire::CreateRemoveRequest(builder, where, false, impl_->next_change()));
   auto reply = co_await impl_->ask_meta<wire::StatusReply>(wire::Type::remove, wire::bytes(builder));
   co_return about(reply.status(), "unlink", path);
 }
@@ -197,7 +197,7 @@ Task<Status> FileSystem::rename(std::string from, std::string to, bool exclusive
   Builder builder;
   const auto source = place(builder, from);
   const auto target = place(builder, to);
-  builder.Finish(wire::CreateRenameRequest(builder, source, target, exclusive, impl_->next_sequence()));
+  builder.Finish(wire::CreateRenameRequest(builder, source, target, exclusive, impl_->next_change()));
   auto reply = co_await impl_->ask_meta<wire::StatusReply>(wire::Type::rename, wire::bytes(builder));
   co_return about(reply.status(), "rename", from + " to " + to);
 }
@@ -206,7 +206,7 @@ Task<Status> FileSystem::link(std::string from, std::string to) {
   Builder builder;
   const auto source = place(builder, from);
   const auto target = place(builder, to);
-  builder.Finish(wire::CreateLinkRequest(builder, source, target, impl_->next_sequence()));
+  builder.Finish(wire::CreateLinkRequest(builder, source, target, impl_->next_change()));
   auto reply = co_await impl_->ask_meta<wire::NodeReply>(wire::Type::link, wire::bytes(builder));
   co_return about(reply.status(), "link", from + " to " + to);
 }
@@ -215,7 +215,7 @@ Task<Status> FileSystem::symlink(std::string target, std::string path) {
   Builder builder;
   const auto where = place(builder, path);
   const auto text = builder.CreateString(target);
-  builder.Finish(wire::CreateSymlinkRequest(builder, where, text, impl_->next_sequence()));
+  builder.Finish(wire::CreateSymlinkRequest(builder, where, text, impl_->next_change()));
   auto reply = co_await impl_->ask_meta<wire::NodeReply>(wire::Type::symlink, wire::bytes(builder));
   co_return about(reply.status(), "symlink", path);
 }
@@ -263,7 +263,7 @@ Task<Status> FileSystem::set_attributes(std::string path, AttributeChange change
   builder.Finish(wire::CreateSetAttributesRequest(
       builder, where, follow, mask, change.mode.value_or(0), change.uid.value_or(0), change.gid.value_or(0),
       change.accessed.value_or(Nanos()).count(), change.modified.value_or(Nanos()).count(), &wish,
-      impl_->next_sequence()));
+      impl_->next_change()));
   auto reply = co_await impl_->ask_meta<wire::NodeReply>(wire::Type::set_attributes, wire::bytes(builder));
   co_return about(reply.status(), "set attributes of", path);
 }

@@ -27,8 +27,8 @@ class FileSystem::Impl {
 
   // The tag of a request that is made now.
   [[nodiscard]] wire::Tag tag();
-  // The same number in every repetition of a request that changes metadata.
-  std::uint64_t next_sequence() { return ++sequence_; }
+  // For a request that changes metadata: ascending without gaps, and the same number in every repetition.
+  std::uint64_t next_change() { return ++changes_; }
   // The length of a file, from the objects on its data servers; `capability` must give kRightLength.
   Task<Result<Bytes>> file_length(const Layout& layout, const wire::Capability& capability);
 
@@ -41,7 +41,8 @@ class FileSystem::Impl {
 
  private:
   Task<Result<Bytes>> slot_length(const Layout& layout, std::uint32_t slot, wire::Capability capability);
-  std::uint64_t sequence_ = 0;
+  std::uint64_t transfers_ = 0;
+  std::uint64_t changes_ = 0;
 };
 
 Attributes to_attributes(const wire::Attributes& wire);

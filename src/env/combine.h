@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "env/clock.h"
 #include "env/executor.h"
+#include "env/frame_pool.h"
 #include "env/task.h"
 
 namespace tutti {
@@ -25,7 +26,7 @@ struct Group {
 
 class Member {
  public:
-  struct promise_type {
+  struct promise_type : FramePool {
     explicit promise_type(Group& group) : group(group) {}
     template <typename... Args>
     explicit promise_type(Group& group, Args&...) : group(group) {}

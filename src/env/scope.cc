@@ -23,7 +23,7 @@ void WaitList::remove(WaitNode& node) {
 
 // The frame of a spawned task: linked into its scope while it lives, destroyed by itself when it ends.
 struct Scope::Root {
-  struct promise_type : Node {
+  struct promise_type : Node, detail::FramePool {
     promise_type(Scope& scope, Task<void>& /*task*/) : scope(scope) {
       handle = std::coroutine_handle<promise_type>::from_promise(*this);
       next = scope.first_;

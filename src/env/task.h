@@ -13,6 +13,8 @@
 #include <optional>
 #include <utility>
 
+#include "env/frame_pool.h"
+
 namespace tutti {
 
 template <typename T = void>
@@ -20,7 +22,7 @@ class [[nodiscard]] Task;
 
 namespace detail {
 
-class TaskPromiseBase {
+class TaskPromiseBase : public FramePool {
  public:
   std::suspend_always initial_suspend() noexcept { return {}; }
   auto final_suspend() noexcept {

@@ -17,6 +17,7 @@ Scenario make_scenario(const SimBenchOptions& options) {
   scenario.cluster.servers = options.servers;
   scenario.cluster.client_nodes = options.clients;
   scenario.cluster.storage.phantom = true;
+  scenario.cluster.storage.bare = true;
   ApplicationSpec application;
   application.name = "readers";
   application.id = 1;

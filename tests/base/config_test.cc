@@ -99,6 +99,13 @@ TEST(Config, MissingRequiredKeyIsNamed) {
   EXPECT_EQ(config.finish().message(), "cluster.toml:1: key 'data.path' is missing");
 }
 
+TEST(Config, MisspeltKeyIsReportedBeforeTheOneThatIsMissingForIt) {
+  ConfigReader config = read("pth = 1\n");
+  config.require("path");
+  config.string("path");
+  EXPECT_EQ(config.finish().message(), "cluster.toml:1: unknown key 'pth'; did you mean 'path'?");
+}
+
 TEST(Config, ChoiceListsWhatIsAllowed) {
   ConfigReader config = read("device = \"tape\"\n");
   const std::vector<std::string> allowed = {"none", "hdd", "ssd"};

@@ -50,7 +50,7 @@ class BadInput(CommandTest):
             old = file.read()
         with open(path, "wb") as file:
             file.write(re.sub(rb"1", b"99", old, count=1))
-        err = self.fails("up", says="data.0: version")
+        err = self.fails("up", says="version: data.0:")
         self.assertIn("log", err)
         with open(path, "wb") as file:
             file.write(old)

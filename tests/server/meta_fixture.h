@@ -27,16 +27,34 @@ class MapKv : public KvWriter {
   Status put(std::string_view key, std::string_view value) override {
     EXPECT_GE(key.size(), 1U);
     EXPECT_LE(key.size(), 511U);
+    note(key);
     map.insert_or_assign(std::string(key), std::string(value));
     return {};
   }
   Status erase(std::string_view key) override {
+    note(key);
     const auto found = map.find(key);
     if (found != map.end()) map.erase(found);
     return {};
   }
+  void begin() { undo_.clear(); }
+  void roll_back() {
+    for (; !undo_.empty(); undo_.pop_back()) {
+      auto& [key, value] = undo_.back();
+      if (value) {
+        map.insert_or_assign(key, *value);
+      } else {
+        map.erase(key);
+      }
+    }
+  }
 
   std::map<std::string, std::string, std::less<>> map;
+
+ private:
+  void note(std::string_view key) { undo_.emplace_back(std::string(key), *get(key)); }
+
+  std::vector<std::pair<std::string, std::optional<std::string>>> undo_;
 };
 
 inline constexpr Nanos kStart = Nanos(1'000'000'000'000);
@@ -62,14 +80,14 @@ class MetaFixture : public testing::Test {
   template <typename Operation>
   auto change(Caller caller, Operation operation) {
     caller.wall = now_ += 1_s;
-    const auto before = kv_.map;
+    kv_.begin();
     TreeEditor editor(kv_, caller, defaults_, *decode_superblock(kv_.map.at(superblock_key())));
     auto result = operation(editor);
     orphaned_ = editor.orphaned();
     if (result.ok()) {
       EXPECT_TRUE(editor.finish().ok());
     } else {
-      kv_.map = before;
+      kv_.roll_back();
     }
     return result;
   }

@@ -31,6 +31,16 @@ bool would_wait(ssize_t result) {
   return result < 0 && (errno == EAGAIN || errno == EOPNOTSUPP || errno == EINVAL);
 }
 
+ssize_t write_at(int fd, std::span<const std::byte> from, std::uint64_t offset, int flags) {
+  const iovec part{const_cast<std::byte*>(from.data()), from.size()};
+  return ::pwritev2(fd, &part, 1, static_cast<off_t>(offset), flags);
+}
+
+ssize_t read_at(int fd, std::span<std::byte> into, std::uint64_t offset, int flags) {
+  const iovec part{into.data(), into.size()};
+  return ::preadv2(fd, &part, 1, static_cast<off_t>(offset), flags);
+}
+
 }  // namespace
 
 class FileStore::Impl {
@@ -81,6 +91,7 @@ class FileStore::Impl {
   Task<Result<std::size_t>> read_piece(std::shared_ptr<ObjectFile> file, std::shared_ptr<std::byte> buffer,
                                        std::size_t length, std::uint64_t offset);
   Task<Status> sync_descriptor(int fd, bool data_only, std::shared_ptr<void> kept, ObjectId object);
+  Task<Status> sync_names(ObjectId object);
   Status failure(const char* what, ObjectId object, int error) const;
 
   Loop& loop_;
@@ -91,6 +102,7 @@ class FileStore::Impl {
   FileCache files_;
   BufferPool buffers_;
   std::array<std::uint64_t, ObjectDirectory::kFanOut> synced_creations_{};
+  std::uint64_t synced_buckets_ = 0;
   std::unique_ptr<Uring> uring_;  // null: operations that must wait block
 };
 
@@ -163,13 +175,11 @@ Task<Status> FileStore::Impl::write_piece(ObjectFile& file, std::span<const std:
                                           std::uint64_t offset, const KeptWrite& kept) {
   file.reach = std::max(file.reach, offset + piece.size());
   while (!piece.empty()) {
-    const iovec part{const_cast<std::byte*>(piece.data()), piece.size()};
-    const auto position = static_cast<off_t>(offset);
     ssize_t count = -1;
     if (uring_ == nullptr) {
-      count = ::pwritev(file.fd.get(), &part, 1, position);
+      count = write_at(file.fd.get(), piece, offset, 0);
     } else {
-      if (write_without_waiting_) count = ::pwritev2(file.fd.get(), &part, 1, position, RWF_NOWAIT);
+      if (write_without_waiting_) count = write_at(file.fd.get(), piece, offset, RWF_NOWAIT);
       if (write_without_waiting_ && count < 0 && errno == EOPNOTSUPP) write_without_waiting_ = false;
       if (!write_without_waiting_ || would_wait(count)) {
         const int result =
@@ -248,9 +258,7 @@ Task<Result<std::size_t>> FileStore::Impl::read_piece(std::shared_ptr<ObjectFile
   std::size_t done = 0;
   while (done < length) {
     const std::span<std::byte> place(buffer.get() + done, length - done);
-    const iovec part{place.data(), place.size()};
-    const auto position = static_cast<off_t>(offset + done);
-    ssize_t count = ::preadv2(file->fd.get(), &part, 1, position, uring_ == nullptr ? 0 : RWF_NOWAIT);
+    ssize_t count = read_at(file->fd.get(), place, offset + done, uring_ == nullptr ? 0 : RWF_NOWAIT);
     if (uring_ != nullptr && would_wait(count)) {
       const int result = co_await uring_->read(file->fd.get(), place, offset + done, buffer);
       count = result;
@@ -284,7 +292,16 @@ Task<Status> FileStore::Impl::sync(ObjectId object) {
   if (!file.ok()) co_return file.status();
   if (*file == nullptr) co_return Status();
   TUTTI_CO_TRY(co_await sync_descriptor((*file)->fd.get(), true, *file, object));
-  // The name of a new file must be on disk as well.
+  co_return co_await sync_names(object);
+}
+
+// The name of a new file must be on disk as well, and that of its directory.
+Task<Status> FileStore::Impl::sync_names(ObjectId object) {
+  const std::uint64_t buckets = directory_.buckets_made();
+  if (synced_buckets_ < buckets) {
+    TUTTI_CO_TRY(co_await sync_descriptor(directory_.objects_fd(), false, nullptr, object));
+    synced_buckets_ = std::max(synced_buckets_, buckets);
+  }
   const std::size_t bucket = ObjectDirectory::bucket(object);
   const std::uint64_t created = files_.created_in(bucket);
   if (synced_creations_[bucket] >= created) co_return Status();

@@ -66,12 +66,6 @@ Result<ObjectDirectory> ObjectDirectory::open(const std::string& path) {
 
 Status ObjectDirectory::create_format() {
   TUTTI_TRY(make_directory_at(root_.get(), "objects", path_));
-  const FileDescriptor objects = open_directory_at(root_.get(), "objects");
-  if (!objects.valid()) return Status::from_errno(errno, "open " + path_ + "/objects");
-  for (std::size_t i = 0; i < kFanOut; ++i) {
-    TUTTI_TRY(make_directory_at(objects.get(), fmt::format("{:02x}", i).c_str(), path_ + "/objects"));
-  }
-  if (::fsync(objects.get()) != 0) return Status::from_errno(errno, "sync " + path_ + "/objects");
   const FileDescriptor file(
       ::openat(root_.get(), "format.new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kFileMode));
   const std::string text = fmt::format("{}{}\n", kFormatPrefix, kFormatVersion);
@@ -113,8 +107,13 @@ std::string ObjectDirectory::path_of(ObjectId object) const {
   return fmt::format("{}/objects/{}", path_, name_of(object));
 }
 
-int ObjectDirectory::open_object(ObjectId object, int flags) const {
-  return ::openat(objects_.get(), name_of(object).c_str(), flags | O_CLOEXEC, kFileMode);
+int ObjectDirectory::open_object(ObjectId object, int flags) {
+  const std::string name = name_of(object);
+  const int fd = ::openat(objects_.get(), name.c_str(), flags | O_CLOEXEC, kFileMode);
+  if (fd >= 0 || errno != ENOENT || (flags & O_CREAT) == 0) return fd;
+  if (::mkdirat(objects_.get(), name.substr(0, 2).c_str(), kDirectoryMode) != 0) return -1;
+  ++buckets_made_;
+  return ::openat(objects_.get(), name.c_str(), flags | O_CLOEXEC, kFileMode);
 }
 
 int ObjectDirectory::unlink_object(ObjectId object) const {
@@ -132,6 +131,7 @@ FileDescriptor ObjectDirectory::open_bucket(std::size_t bucket) const {
 
 Status ObjectDirectory::list_bucket(std::size_t bucket, std::vector<ObjectId>& objects) const {
   FileDescriptor fd = open_bucket(bucket);
+  if (!fd.valid() && errno == ENOENT) return {};
   DIR* stream = fd.valid() ? ::fdopendir(fd.get()) : nullptr;
   if (stream == nullptr)
     return Status::from_errno(errno, fmt::format("list {}/objects/{:02x}", path_, bucket));

@@ -1,4 +1,5 @@
-// ObjectDirectory: the layout of a FileStore on disk: format file, fan-out directories, names of objects.
+// ObjectDirectory: the layout of a FileStore on disk: format file, fan-out directories (made when they
+// are first needed), names of objects.
 #pragma once
 
 #include <sys/types.h>
@@ -28,8 +29,9 @@ class ObjectDirectory {
   // Of an object, for messages.
   [[nodiscard]] std::string path_of(ObjectId object) const;
 
-  // As openat() on the object's file: a descriptor or -1 and errno.
-  [[nodiscard]] int open_object(ObjectId object, int flags) const;
+  // As openat() on the object's file: a descriptor or -1 and errno. O_CREAT makes the fan-out directory as
+  // well.
+  [[nodiscard]] int open_object(ObjectId object, int flags);
   [[nodiscard]] int unlink_object(ObjectId object) const;
   // The length of the object's file, or -1 and errno.
   [[nodiscard]] off_t length_of(ObjectId object) const;
@@ -39,6 +41,9 @@ class ObjectDirectory {
   Status list_bucket(std::size_t bucket, std::vector<ObjectId>& objects) const;
 
   [[nodiscard]] int fd() const { return root_.get(); }
+  // The directory of the fan-out directories, and how many were made in it since the start.
+  [[nodiscard]] int objects_fd() const { return objects_.get(); }
+  [[nodiscard]] std::uint64_t buckets_made() const { return buckets_made_; }
   [[nodiscard]] bool on_tmpfs() const { return on_tmpfs_; }
 
  private:
@@ -50,6 +55,7 @@ class ObjectDirectory {
   FileDescriptor root_;
   FileDescriptor objects_;
   bool on_tmpfs_ = false;
+  std::uint64_t buckets_made_ = 0;
 };
 
 }  // namespace tutti

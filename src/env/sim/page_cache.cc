@@ -6,7 +6,7 @@
 namespace tutti {
 
 PageCache::Mask PageCache::mask(std::uint64_t first, std::uint64_t count) {
-  return static_cast<Mask>(((1U << count) - 1U) << first);
+  return count == kPerBlock ? ~Mask{0} : ((Mask{1} << count) - 1U) << first;
 }
 
 template <typename Each>
@@ -21,22 +21,26 @@ void PageCache::for_blocks(const Range& range, Each each) {
 }
 
 PageCache::Block* PageCache::find(ObjectId object, std::uint64_t index) {
-  const auto found = blocks_.find(Key{object, index});
-  return found == blocks_.end() ? nullptr : found->second.get();
+  const Key key{object, index};
+  if (last_found_ != nullptr && last_found_->key == key) return last_found_;
+  const auto found = blocks_.find(key);
+  return found == blocks_.end() ? nullptr : last_found_ = found->second.get();
 }
 
 PageCache::Block& PageCache::obtain(ObjectId object, std::uint64_t index) {
-  auto& slot = blocks_[Key{object, index}];
-  if (!slot) {
+  Block* block = find(object, index);
+  if (block == nullptr) {
+    auto& slot = blocks_[Key{object, index}];
     slot = std::make_unique<Block>();
-    slot->key = Key{object, index};
+    block = last_found_ = slot.get();
+    block->key = Key{object, index};
     Object& owner = objects_[object];
-    slot->next = owner.blocks;
-    if (slot->next != nullptr) slot->next->previous = slot.get();
-    owner.blocks = slot.get();
+    block->next = owner.blocks;
+    if (block->next != nullptr) block->next->previous = block;
+    owner.blocks = block;
   }
-  touch(*slot);
-  return *slot;
+  touch(*block);
+  return *block;
 }
 
 void PageCache::unlink_use(Block& block) {
@@ -56,6 +60,7 @@ void PageCache::touch(Block& block) {
 
 void PageCache::erase(Block& block) {
   unlink_use(block);
+  if (last_found_ == &block) last_found_ = nullptr;
   const auto owner = objects_.find(block.key.object);
   (block.previous != nullptr ? block.previous->next : owner->second.blocks) = block.next;
   if (block.next != nullptr) block.next->previous = block.previous;
@@ -137,7 +142,7 @@ void PageCache::write(const Range& range, Nanos now) {
       object.cursor = 0;
       dirty_objects_.emplace(object.dirty_order, range.object);
     }
-    if (block.dirty == 0) object.dirty_blocks.insert(index);
+    if (block.dirty == 0) object.dirty_blocks.insert(object.dirty_blocks.end(), index);
     block.dirty |= bits;
   });
   evict();

@@ -1,7 +1,7 @@
 // PageCache: which pages of which objects are in memory, and which of them are dirty. Pure bookkeeping: no
 // bytes, no I/O, no clock; device_store.h reads and writes for it.
 //
-// Pages of 4 KiB are kept in blocks of 16, a bit each; blocks are evicted in order of last use. Dirty pages
+// Pages of 4 KiB are kept in blocks of 64, a bit each; blocks are evicted in order of last use. Dirty pages
 // and pages being read are not evicted, so the cache may exceed its size while they are.
 #pragma once
 
@@ -70,8 +70,8 @@ class PageCache {
   [[nodiscard]] Nanos oldest_dirty() const;
 
  private:
-  static constexpr std::uint64_t kPerBlock = 16;
-  using Mask = std::uint32_t;
+  static constexpr std::uint64_t kPerBlock = 64;
+  using Mask = std::uint64_t;
   struct Key {
     ObjectId object;
     std::uint64_t index = 0;
@@ -119,6 +119,7 @@ class PageCache {
   std::map<ObjectId, Object> objects_;
   std::map<std::uint64_t, ObjectId> dirty_objects_;  // in the order in which they became dirty
   std::uint64_t next_dirty_order_ = 0;
+  Block* last_found_ = nullptr;  // requests come in rows
   Block* newest_ = nullptr;
   Block* oldest_ = nullptr;
 };

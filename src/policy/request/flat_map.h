@@ -14,11 +14,8 @@
 
 namespace tutti {
 
-// For ids that one counter gave: neighbours stay neighbours, which is kind to the cache.
-struct HashOfCounter {
-  std::uint64_t operator()(std::uint64_t key) const { return key; }
-};
-// For numbers that come from anywhere.
+// Also for ids from a counter: unmixed they would fill one long run of cells, and a removal walks to the end
+// of its run.
 struct HashOfNumber {
   std::uint64_t operator()(std::uint64_t key) const { return mix64(key); }
 };

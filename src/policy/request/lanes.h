@@ -41,7 +41,7 @@ class Lanes {
   [[nodiscard]] std::size_t in_service() const { return in_service_; }
 
  private:
-  using Index = FlatMap<std::uint64_t, HashOfCounter>;
+  using Index = FlatMap<std::uint64_t, HashOfNumber>;
   static constexpr std::uint32_t kNone = Index::kNone;
   struct Entry {
     std::uint64_t id = 0;
