@@ -7,6 +7,8 @@ find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 pkg_check_modules(tomlplusplus REQUIRED IMPORTED_TARGET tomlplusplus)
 pkg_check_modules(sodium REQUIRED IMPORTED_TARGET libsodium)
+# Optional: without it `auth = munge` is refused with a clear word.
+pkg_check_modules(munge IMPORTED_TARGET munge)
 pkg_check_modules(lmdb REQUIRED IMPORTED_TARGET lmdb)
 pkg_check_modules(uring REQUIRED IMPORTED_TARGET liburing)
 find_program(FLATC flatc REQUIRED)

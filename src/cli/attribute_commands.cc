@@ -91,33 +91,27 @@ int run_truncate(const Globals& globals, const ChangeOptions& options) {
 
 }  // namespace
 
-void add_attribute_commands(CLI::App& root, Context& context) {
+void add_attribute_commands(Command& root) {
   auto mode = std::make_shared<ChangeOptions>();
-  CLI::App* chmod = add_command(root, "chmod", "Change permissions", "tutti chmod -R u+rwX,go-w /archive");
-  chmod->add_option("mode", mode->what, "Octal, or symbolic as in u+x,go-w")->required();
-  chmod->add_option("paths", mode->paths, "Files and directories")->required();
-  chmod->add_flag("-R,--recursive", mode->recursive, "Directories with all they hold");
-  chmod->callback(
-      [&context, mode] { context.action = [&context, mode] { return run_chmod(context.globals, *mode); }; });
+  Command chmod = root.add("chmod", "Change permissions", "tutti chmod -R u+rwX,go-w /archive");
+  chmod.option("mode", mode->what, "Octal, or symbolic as in u+x,go-w").required();
+  chmod.option("paths", mode->paths, "Files and directories").required();
+  chmod.flag("-R,--recursive", mode->recursive, "Directories with all they hold");
+  chmod.action([&globals = root.globals(), mode] { return run_chmod(globals, *mode); });
 
   auto owner = std::make_shared<ChangeOptions>();
-  CLI::App* chown =
-      add_command(root, "chown", "Change owner and group", "tutti chown -R alice:physics /runs");
-  chown->add_option("owner", owner->what, "user, user:group or :group; names or numbers")->required();
-  chown->add_option("paths", owner->paths, "Files and directories")->required();
-  chown->add_flag("-R,--recursive", owner->recursive, "Directories with all they hold");
-  chown->callback([&context, owner] {
-    context.action = [&context, owner] { return run_chown(context.globals, *owner); };
-  });
+  Command chown = root.add("chown", "Change owner and group", "tutti chown -R alice:physics /runs");
+  chown.option("owner", owner->what, "user, user:group or :group; names or numbers").required();
+  chown.option("paths", owner->paths, "Files and directories").required();
+  chown.flag("-R,--recursive", owner->recursive, "Directories with all they hold");
+  chown.action([&globals = root.globals(), owner] { return run_chown(globals, *owner); });
 
   auto size = std::make_shared<ChangeOptions>();
-  CLI::App* truncate = add_command(root, "truncate", "Set the length of files; makes missing ones",
-                                   "tutti truncate -s 10MiB /scratch");
-  truncate->add_option("-s,--size", size->what, "Bytes, or with a unit as in 10MiB")->required();
-  truncate->add_option("paths", size->paths, "Files")->required();
-  truncate->callback([&context, size] {
-    context.action = [&context, size] { return run_truncate(context.globals, *size); };
-  });
+  Command truncate =
+      root.add("truncate", "Set the length of files; makes missing ones", "tutti truncate -s 10MiB /scratch");
+  truncate.option("-s,--size", size->what, "Bytes, or with a unit as in 10MiB").required();
+  truncate.option("paths", size->paths, "Files").required();
+  truncate.action([&globals = root.globals(), size] { return run_truncate(globals, *size); });
 }
 
 }  // namespace tutti::cli

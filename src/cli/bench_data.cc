@@ -141,15 +141,13 @@ int run_bench_data(const Globals& globals, const BenchDataOptions& options) {
 
 }  // namespace
 
-void add_bench_data(CLI::App& bench, Context& context) {
+void add_bench_data(Command& bench) {
   auto options = std::make_shared<BenchDataOptions>();
-  CLI::App* data = add_command(bench, "data", "Throughput of the data path beside raw pread and pwrite",
-                               "tutti bench data --json");
-  data->add_option("--rounds", options->rounds, "Rounds to take the median of")->check(CLI::Range(1, 1000));
-  data->add_flag("--json", options->json, "Print JSON");
-  data->callback([options, &context] {
-    context.action = [options, &context] { return run_bench_data(context.globals, *options); };
-  });
+  Command data =
+      bench.add("data", "Throughput of the data path beside raw pread and pwrite", "tutti bench data --json");
+  data.option("--rounds", options->rounds, "Rounds to take the median of").range(1, 1000);
+  data.flag("--json", options->json, "Print JSON");
+  data.action([&globals = bench.globals(), options] { return run_bench_data(globals, *options); });
 }
 
 }  // namespace tutti::cli

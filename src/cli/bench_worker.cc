@@ -193,16 +193,15 @@ int run_bench_worker(const Globals& globals, const BenchWorkerOptions& options) 
   return kSuccess;
 }
 
-void add_bench_worker(CLI::App& root, Context& context) {
+void add_bench_worker(Command& root) {
   auto options = std::make_shared<BenchWorkerOptions>();
-  CLI::App* worker = root.add_subcommand("bench-worker", "A process of `tutti bench`")->group("");
-  worker->add_option("--raw", options->raw)->required();
-  worker->add_option("--path", options->path)->required();
-  worker->add_option("--offset", options->offset);
-  worker->add_option("--length", options->length)->required();
-  worker->callback([options, &context] {
-    context.action = [options, &context] { return run_bench_worker(context.globals, *options); };
-  });
+  Command worker = root.add("bench-worker", "A process of `tutti bench`", "tutti bench data");
+  worker.hide();
+  worker.option("--raw", options->raw, "").required();
+  worker.option("--path", options->path, "").required();
+  worker.option("--offset", options->offset, "");
+  worker.option("--length", options->length, "").required();
+  worker.action([&globals = root.globals(), options] { return run_bench_worker(globals, *options); });
 }
 
 Result<BenchWorkers> BenchWorkers::start(const std::string& directory, const std::string& raw,

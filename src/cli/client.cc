@@ -33,13 +33,6 @@ std::string variable_or_empty(const char* name) {
   return value != nullptr ? value : "";
 }
 
-SocketOptions socket_options(const ClusterConfig& config, const Log& log) {
-  SocketOptions options;
-  options.mover = config.mover_choice();
-  options.log = log;
-  return options;
-}
-
 Task<void> run_until_end(Task<Status> task, Status* result, Event* ended) {
   *result = co_await std::move(task);
   ended->set();
@@ -77,7 +70,7 @@ Result<ClusterConfig> find_cluster(const Globals& globals) {
 
 Client::Client(ClusterConfig config, ClientOptions options, Log log)
     : config_(std::move(config)),
-      network_(loop_, socket_options(config_, log)),
+      network_(loop_, config_.socket_options(log)),
       random_(system_random()),
       files_(std::make_unique<FileSystem>(Env{loop_.clock(), network_, random_, log}, config_.map(),
                                           std::move(options))) {}

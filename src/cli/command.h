@@ -1,20 +1,24 @@
-// What all commands share: the global options, and how a command is added to the command line.
+// What all commands share: the global options, exit codes, and how a command is added to the command line.
 //
-// add_NAME() declares the options and help of one command; parsing sets Context::action to what was asked
-// for, and main() runs it. An action returns the exit code: 0 success, 1 failure, 2 wrong usage.
+// add_NAME() declares the options and help of one command and what to do; parsing notes what was asked for,
+// and main() runs it. An action returns the exit code. Values that options fill must live as long as the
+// action: they are held by shared pointers that the action captures.
 #pragma once
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/status.h"
-#include "base/units.h"
+
+// The parser stays behind this header: including it costs seconds in every file.
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace tutti::cli {
 
@@ -31,14 +35,60 @@ struct Globals {
   bool verbose = false;
 };
 
+// What parsing leaves behind.
 struct Context {
   Globals globals;
   std::function<int()> action;
 };
 
-// A subcommand with its description and an example that --help shows.
-CLI::App* add_command(CLI::App& root, const std::string& name, const std::string& description,
-                      const std::string& example);
+// An option just declared; each call returns it again.
+class Option {
+ public:
+  explicit Option(CLI::Option* option) : option_(option) {}
+  Option& required();
+  // A positional argument that takes this many values or more.
+  Option& at_least(int count);
+  Option& range(std::int64_t low, std::int64_t high);
+  Option& one_of(const std::vector<std::string>& words);
+  Option& show_default();
+  Option& hidden();
+
+ private:
+  CLI::Option* option_;
+};
+
+// A command, or the root of them. A handle: cheap to copy.
+class Command {
+ public:
+  Command(CLI::App* app, Context* context) : app_(app), context_(context) {}
+
+  // A command below this one, with an example that --help shows.
+  [[nodiscard]] Command add(const std::string& name, const std::string& description,
+                            const std::string& example) const;
+  // Names as "-r,--recursive"; without dashes it is a positional argument.
+  Option option(const std::string& names, std::string& value, const std::string& help);
+  Option option(const std::string& names, std::vector<std::string>& value, const std::string& help);
+  Option option(const std::string& names, int& value, const std::string& help);
+  Option option(const std::string& names, std::uint32_t& value, const std::string& help);
+  Option option(const std::string& names, std::uint64_t& value, const std::string& help);
+  Option option(const std::string& names, std::optional<std::string>& value, const std::string& help);
+  Option option(const std::string& names, std::optional<std::int32_t>& value, const std::string& help);
+  Option option(const std::string& names, std::optional<std::uint32_t>& value, const std::string& help);
+  Option option(const std::string& names, std::optional<std::uint64_t>& value, const std::string& help);
+  Option flag(const std::string& names, bool& value, const std::string& help);
+  // One of the commands below must be named.
+  void needs_command();
+  // Not listed by --help.
+  void hide();
+  // What the command does; runs after parsing.
+  void action(std::function<int()> action);
+
+  [[nodiscard]] const Globals& globals() const { return context_->globals; }
+
+ private:
+  CLI::App* app_;
+  Context* context_;
+};
 
 // "tutti: put a.txt: permission: ..." on standard error.
 void print_error(std::string_view what, const Status& status);
@@ -46,26 +96,26 @@ void print_error(std::string_view what, const Status& status);
 int report(std::string_view what, const Status& status);
 
 // The commands; one function per file or family.
-void add_serve(CLI::App& root, Context& context);
-void add_up(CLI::App& root, Context& context);
-void add_down(CLI::App& root, Context& context);
-void add_status(CLI::App& root, Context& context);
-void add_ls(CLI::App& root, Context& context);
-void add_put(CLI::App& root, Context& context);
-void add_get(CLI::App& root, Context& context);
-void add_cat(CLI::App& root, Context& context);
-void add_rm(CLI::App& root, Context& context);
-void add_directory_commands(CLI::App& root, Context& context);  // mkdir, rmdir
-void add_name_commands(CLI::App& root, Context& context);       // mv, ln
-void add_attribute_commands(CLI::App& root, Context& context);  // chmod, chown, truncate
-void add_stat(CLI::App& root, Context& context);
-void add_df(CLI::App& root, Context& context);
-void add_demo(CLI::App& root, Context& context);
-void add_sim(CLI::App& root, Context& context);
-void add_bench(CLI::App& root, Context& context);  // with its parts: sim, ...
-void add_bench_sim(CLI::App& bench, Context& context);
-void add_bench_data(CLI::App& bench, Context& context);
-void add_bench_latency(CLI::App& bench, Context& context);
-void add_bench_worker(CLI::App& root, Context& context);  // a process of the two above
+void add_serve(Command& root);
+void add_up(Command& root);
+void add_down(Command& root);
+void add_status(Command& root);
+void add_ls(Command& root);
+void add_put(Command& root);
+void add_get(Command& root);
+void add_cat(Command& root);
+void add_rm(Command& root);
+void add_directory_commands(Command& root);  // mkdir, rmdir
+void add_name_commands(Command& root);       // mv, ln
+void add_attribute_commands(Command& root);  // chmod, chown, truncate
+void add_stat(Command& root);
+void add_df(Command& root);
+void add_demo(Command& root);
+void add_sim(Command& root);
+void add_bench(Command& root);  // with its parts
+void add_bench_sim(Command& bench);
+void add_bench_data(Command& bench);
+void add_bench_latency(Command& bench);
+void add_bench_worker(Command& root);  // a process of the two above
 
 }  // namespace tutti::cli

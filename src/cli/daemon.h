@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -36,5 +37,7 @@ std::vector<Stopped> stop_daemons(const StateDirectory& state, const std::vector
 
 // For the daemon: tells whoever started it (descriptor `fd`; -1: nobody) that it serves, or why not.
 void say_ready(int fd, const Status& status);
+// For the daemon: tells the service manager that started it (systemd, Type=notify), if one did.
+void notify_manager(std::string_view state);
 
 }  // namespace tutti::cli

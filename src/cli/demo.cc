@@ -178,27 +178,23 @@ int run_demo(const Globals& globals, const DemoOptions& options) {
 
 }  // namespace
 
-void add_demo(CLI::App& root, Context& context) {
+void add_demo(Command& root) {
   auto options = std::make_shared<DemoOptions>();
-  CLI::App* demo =
-      add_command(root, "demo", "Show a cluster of 4 data servers with two applications, and clean up",
-                  "tutti demo --size 1GiB");
-  demo->add_option("--size", options->size, "Bytes that each application writes")->capture_default_str();
-  demo->add_option("--policy", options->policy, "Order of requests in the data servers");
-  demo->add_flag("--json", options->json, "Print JSON");
-  demo->callback([&context, options] {
-    context.action = [&context, options] { return run_demo(context.globals, *options); };
-  });
+  Command demo = root.add("demo", "Show a cluster of 4 data servers with two applications, and clean up",
+                          "tutti demo --size 1GiB");
+  demo.option("--size", options->size, "Bytes that each application writes").show_default();
+  demo.option("--policy", options->policy, "Order of requests in the data servers");
+  demo.flag("--json", options->json, "Print JSON");
+  demo.action([&globals = root.globals(), options] { return run_demo(globals, *options); });
 
   auto application = std::make_shared<DemoApplication>();
-  CLI::App* part = add_command(root, "demo-application", "One application of the demo", "tutti demo");
-  part->group("");
-  part->add_option("--number", application->number)->required();
-  part->add_option("--path", application->path)->required();
-  part->add_option("--size", application->size)->required();
-  part->callback([&context, application] {
-    context.action = [&context, application] { return run_demo_application(context.globals, *application); };
-  });
+  Command part = root.add("demo-application", "One application of the demo", "tutti demo");
+  part.hide();
+  part.option("--number", application->number, "").required();
+  part.option("--path", application->path, "").required();
+  part.option("--size", application->size, "").required();
+  part.action(
+      [&globals = root.globals(), application] { return run_demo_application(globals, *application); });
 }
 
 }  // namespace tutti::cli

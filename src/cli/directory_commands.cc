@@ -54,27 +54,23 @@ int run_mkdir(const Globals& globals, const MkdirOptions& options) {
 
 }  // namespace
 
-void add_directory_commands(CLI::App& root, Context& context) {
+void add_directory_commands(Command& root) {
   auto options = std::make_shared<MkdirOptions>();
-  CLI::App* mkdir = add_command(root, "mkdir", "Make directories; new files in them inherit the striping",
-                                "tutti mkdir -p /archive/run42 --stripe-size 1MiB --stripe-count 2");
-  mkdir->add_option("paths", options->paths, "Directories")->required();
-  mkdir->add_flag("-p,--parents", options->parents, "Make missing parents; no error if it exists");
-  mkdir->add_option("-m,--mode", options->mode, "Permissions, octal or symbolic");
+  Command mkdir = root.add("mkdir", "Make directories; new files in them inherit the striping",
+                           "tutti mkdir -p /archive/run42 --stripe-size 1MiB --stripe-count 2");
+  mkdir.option("paths", options->paths, "Directories").required();
+  mkdir.flag("-p,--parents", options->parents, "Make missing parents; no error if it exists");
+  mkdir.option("-m,--mode", options->mode, "Permissions, octal or symbolic");
   add_striping(mkdir, options->striping);
-  mkdir->callback([&context, options] {
-    context.action = [&context, options] { return run_mkdir(context.globals, *options); };
-  });
+  mkdir.action([&globals = root.globals(), options] { return run_mkdir(globals, *options); });
 
   auto paths = std::make_shared<std::vector<std::string>>();
-  CLI::App* rmdir = add_command(root, "rmdir", "Remove empty directories", "tutti rmdir /archive/empty");
-  rmdir->add_option("paths", *paths, "Directories")->required();
-  rmdir->callback([&context, paths] {
-    context.action = [&context, paths] {
-      return for_each_path(context.globals, "rmdir", *paths, [](Client& client, const std::string& path) {
-        return client.run(client.files().remove_directory(path));
-      });
-    };
+  Command rmdir = root.add("rmdir", "Remove empty directories", "tutti rmdir /archive/empty");
+  rmdir.option("paths", *paths, "Directories").required();
+  rmdir.action([&globals = root.globals(), paths] {
+    return for_each_path(globals, "rmdir", *paths, [](Client& client, const std::string& path) {
+      return client.run(client.files().remove_directory(path));
+    });
   });
 }
 

@@ -54,12 +54,11 @@ Result<std::vector<Stopped>> bring_down(const StateDirectory& state) {
   return stopped;
 }
 
-void add_down(CLI::App& root, Context& context) {
+void add_down(Command& root) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* down = add_command(root, "down", "Stop the local cluster; its files stay", "tutti down");
-  down->add_flag("--json", *json, "Print JSON");
-  down->callback(
-      [&context, json] { context.action = [&context, json] { return run_down(context.globals, *json); }; });
+  Command down = root.add("down", "Stop the local cluster; its files stay", "tutti down");
+  down.flag("--json", *json, "Print JSON");
+  down.action([&globals = root.globals(), json] { return run_down(globals, *json); });
 }
 
 }  // namespace tutti::cli

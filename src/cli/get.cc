@@ -175,26 +175,23 @@ int run_cat(const Globals& globals, const std::vector<std::string>& paths) {
 
 }  // namespace
 
-void add_get(CLI::App& root, Context& context) {
+void add_get(Command& root) {
   auto options = std::make_shared<GetOptions>();
-  CLI::App* get = add_command(root, "get", "Copy files of the cluster to the local system",
-                              "tutti get /results.h5 .\n  tutti get -r /archive/run42 backup");
-  get->add_option("paths", options->paths,
-                  "SOURCE... [DESTINATION]; '-' is standard output, missing the current directory")
-      ->required()
-      ->expected(1, -1);
-  get->add_flag("-r,--recursive", options->recursive, "Directories with all they hold");
-  get->callback([&context, options] {
-    context.action = [&context, options] { return run_get(context.globals, *options); };
-  });
+  Command get = root.add("get", "Copy files of the cluster to the local system",
+                         "tutti get /results.h5 .\n  tutti get -r /archive/run42 backup");
+  get.option("paths", options->paths,
+             "SOURCE... [DESTINATION]; '-' is standard output, missing the current directory")
+      .required()
+      .at_least(1);
+  get.flag("-r,--recursive", options->recursive, "Directories with all they hold");
+  get.action([&globals = root.globals(), options] { return run_get(globals, *options); });
 }
 
-void add_cat(CLI::App& root, Context& context) {
+void add_cat(Command& root) {
   auto paths = std::make_shared<std::vector<std::string>>();
-  CLI::App* cat = add_command(root, "cat", "Print files to standard output", "tutti cat /log.txt | less");
-  cat->add_option("paths", *paths, "Files")->required();
-  cat->callback(
-      [&context, paths] { context.action = [&context, paths] { return run_cat(context.globals, *paths); }; });
+  Command cat = root.add("cat", "Print files to standard output", "tutti cat /log.txt | less");
+  cat.option("paths", *paths, "Files").required();
+  cat.action([&globals = root.globals(), paths] { return run_cat(globals, *paths); });
 }
 
 }  // namespace tutti::cli

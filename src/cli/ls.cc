@@ -124,18 +124,16 @@ int run_ls(const Globals& globals, LsOptions options) {
 
 }  // namespace
 
-void add_ls(CLI::App& root, Context& context) {
+void add_ls(Command& root) {
   auto options = std::make_shared<LsOptions>();
-  CLI::App* ls = add_command(root, "ls", "List directories", "tutti ls -l /archive");
-  ls->add_option("paths", options->paths, "Directories and files; the root if none is named");
-  ls->add_flag("-l,--long", options->detailed, "Permissions, owner, size and time too");
-  ls->add_flag("-a,--all", options->all, "Also names that begin with a dot");
-  ls->add_flag("-R,--recursive", options->recursive, "Directories below too");
-  ls->add_flag("-d,--directory", options->directory, "The directories themselves, not what they hold");
-  ls->add_flag("--json", options->json, "Print JSON");
-  ls->callback([&context, options] {
-    context.action = [&context, options] { return run_ls(context.globals, *options); };
-  });
+  Command ls = root.add("ls", "List directories", "tutti ls -l /archive");
+  ls.option("paths", options->paths, "Directories and files; the root if none is named");
+  ls.flag("-l,--long", options->detailed, "Permissions, owner, size and time too");
+  ls.flag("-a,--all", options->all, "Also names that begin with a dot");
+  ls.flag("-R,--recursive", options->recursive, "Directories below too");
+  ls.flag("-d,--directory", options->directory, "The directories themselves, not what they hold");
+  ls.flag("--json", options->json, "Print JSON");
+  ls.action([&globals = root.globals(), options] { return run_ls(globals, *options); });
 }
 
 }  // namespace tutti::cli

@@ -1,7 +1,9 @@
 // The tutti command.
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -25,24 +27,24 @@ void add_globals(CLI::App& app, Globals& globals) {
   app.add_flag("--verbose", globals.verbose, "Log what the client does to standard error");
 }
 
-void add_commands(CLI::App& app, Context& context) {
-  add_up(app, context);
-  add_down(app, context);
-  add_status(app, context);
-  add_demo(app, context);
-  add_ls(app, context);
-  add_put(app, context);
-  add_get(app, context);
-  add_cat(app, context);
-  add_rm(app, context);
-  add_directory_commands(app, context);
-  add_name_commands(app, context);
-  add_attribute_commands(app, context);
-  add_stat(app, context);
-  add_df(app, context);
-  add_sim(app, context);
-  add_bench(app, context);
-  add_serve(app, context);
+void add_commands(Command root) {
+  add_up(root);
+  add_down(root);
+  add_status(root);
+  add_demo(root);
+  add_ls(root);
+  add_put(root);
+  add_get(root);
+  add_cat(root);
+  add_rm(root);
+  add_directory_commands(root);
+  add_name_commands(root);
+  add_attribute_commands(root);
+  add_stat(root);
+  add_df(root);
+  add_sim(root);
+  add_bench(root);
+  add_serve(root);
 }
 
 bool is_command(const CLI::App& app, const std::string& word) {
@@ -88,7 +90,7 @@ int run(int argc, char** argv) {
       "tutti stat /data.bin");
   app.require_subcommand(1);
   add_globals(app, context.globals);
-  add_commands(app, context);
+  add_commands(Command(&app, &context));
   if (argc < 2) {
     fmt::print(stderr, "{}", app.help());
     return kUsage;

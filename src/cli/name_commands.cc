@@ -59,22 +59,18 @@ int run_ln(const Globals& globals, const NameOptions& options) {
 
 }  // namespace
 
-void add_name_commands(CLI::App& root, Context& context) {
+void add_name_commands(Command& root) {
   auto mv_options = std::make_shared<NameOptions>();
-  CLI::App* mv = add_command(root, "mv", "Rename or move", "tutti mv /results.new /results");
-  mv->add_option("paths", mv_options->paths, "SOURCE... DESTINATION")->required()->expected(2, -1);
-  mv->add_flag("-n,--no-clobber", mv_options->no_clobber, "Fail if the destination exists");
-  mv->callback([&context, mv_options] {
-    context.action = [&context, mv_options] { return run_mv(context.globals, *mv_options); };
-  });
+  Command mv = root.add("mv", "Rename or move", "tutti mv /results.new /results");
+  mv.option("paths", mv_options->paths, "SOURCE... DESTINATION").required().at_least(2);
+  mv.flag("-n,--no-clobber", mv_options->no_clobber, "Fail if the destination exists");
+  mv.action([&globals = root.globals(), mv_options] { return run_mv(globals, *mv_options); });
 
   auto ln_options = std::make_shared<NameOptions>();
-  CLI::App* ln = add_command(root, "ln", "Make links", "tutti ln -s /runs/42 /latest");
-  ln->add_option("paths", ln_options->paths, "TARGET... LINK")->required()->expected(2, -1);
-  ln->add_flag("-s,--symbolic", ln_options->symbolic, "A symbolic link");
-  ln->callback([&context, ln_options] {
-    context.action = [&context, ln_options] { return run_ln(context.globals, *ln_options); };
-  });
+  Command ln = root.add("ln", "Make links", "tutti ln -s /runs/42 /latest");
+  ln.option("paths", ln_options->paths, "TARGET... LINK").required().at_least(2);
+  ln.flag("-s,--symbolic", ln_options->symbolic, "A symbolic link");
+  ln.action([&globals = root.globals(), ln_options] { return run_ln(globals, *ln_options); });
 }
 
 }  // namespace tutti::cli

@@ -203,20 +203,18 @@ int run_put(const Globals& globals, const PutOptions& options) {
 
 }  // namespace
 
-void add_put(CLI::App& root, Context& context) {
+void add_put(Command& root) {
   auto options = std::make_shared<PutOptions>();
-  CLI::App* put =
-      add_command(root, "put", "Copy local files into the cluster",
-                  "tutti put -r run42 /archive\n  tar c . | tutti put - /backup.tar --stripe-size 1MiB");
-  put->add_option("paths", options->paths, "SOURCE... DESTINATION; the source '-' is standard input")
-      ->required()
-      ->expected(2, -1);
-  put->add_flag("-r,--recursive", options->recursive, "Directories with all they hold");
-  put->add_flag("--sync", options->sync, "Return only when the bytes would survive loss of power");
+  Command put =
+      root.add("put", "Copy local files into the cluster",
+               "tutti put -r run42 /archive\n  tar c . | tutti put - /backup.tar --stripe-size 1MiB");
+  put.option("paths", options->paths, "SOURCE... DESTINATION; the source '-' is standard input")
+      .required()
+      .at_least(2);
+  put.flag("-r,--recursive", options->recursive, "Directories with all they hold");
+  put.flag("--sync", options->sync, "Return only when the bytes would survive loss of power");
   add_striping(put, options->striping);
-  put->callback([&context, options] {
-    context.action = [&context, options] { return run_put(context.globals, *options); };
-  });
+  put.action([&globals = root.globals(), options] { return run_put(globals, *options); });
 }
 
 }  // namespace tutti::cli

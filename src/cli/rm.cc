@@ -41,19 +41,16 @@ Status remove(Client& client, const std::string& path, const RmOptions& options)
 
 }  // namespace
 
-void add_rm(CLI::App& root, Context& context) {
+void add_rm(Command& root) {
   auto options = std::make_shared<RmOptions>();
-  CLI::App* rm =
-      add_command(root, "rm", "Remove files and, with -r, directories", "tutti rm -r /archive/run41");
-  rm->add_option("paths", options->paths, "What to remove")->required();
-  rm->add_flag("-r,-R,--recursive", options->recursive, "Directories with all they hold");
-  rm->add_flag("-f,--force", options->force, "Say nothing of what does not exist");
-  rm->callback([&context, options] {
-    context.action = [&context, options] {
-      return for_each_path(
-          context.globals, "rm", options->paths,
-          [&](Client& client, const std::string& path) { return remove(client, path, *options); });
-    };
+  Command rm = root.add("rm", "Remove files and, with -r, directories", "tutti rm -r /archive/run41");
+  rm.option("paths", options->paths, "What to remove").required();
+  rm.flag("-r,-R,--recursive", options->recursive, "Directories with all they hold");
+  rm.flag("-f,--force", options->force, "Say nothing of what does not exist");
+  rm.action([&globals = root.globals(), options] {
+    return for_each_path(globals, "rm", options->paths, [&](Client& client, const std::string& path) {
+      return remove(client, path, *options);
+    });
   });
 }
 

@@ -1,4 +1,5 @@
 // tutti serve: one daemon in the foreground.
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -47,6 +48,14 @@ struct Daemon {
   [[nodiscard]] Env env() { return {loop.clock(), *network, random, log}; }
 };
 
+// A server holds a descriptor for each connection and each object in use.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 std::uint64_t random_seed() {
   std::random_device device;
   return (static_cast<std::uint64_t>(device()) << 32U) | device();
@@ -69,6 +78,8 @@ Result<std::unique_ptr<Daemon>> prepare(const ServeOptions& options, const std::
   auto key = ServerKey::load(state.key_path());
   if (!key.ok()) return key.status();
   std::filesystem::create_directory(directory / "run");
+  std::error_code failure;
+  std::filesystem::create_directories(config->run_directory, failure);  // listening tells what is wrong with it
   auto claimed = state.claim(name);
   if (!claimed.ok()) return claimed.status();
 
@@ -84,13 +95,11 @@ Result<std::unique_ptr<Daemon>> prepare(const ServeOptions& options, const std::
                                                    Random(random_seed()),
                                                    -1});
   daemon->ready_fd = options.ready_fd;
-  auto signals = Signals::watch(daemon->loop, {SIGTERM, SIGINT});
+  auto signals = Signals::watch(daemon->loop, {SIGTERM, SIGINT, SIGHUP});
   if (!signals.ok()) return signals.status();
   daemon->signals = *std::move(signals);
-  SocketOptions socket;
-  socket.mover = daemon->config.mover_choice();
-  socket.log = log;
-  daemon->network = std::make_unique<SocketNetwork>(daemon->loop, socket);
+  raise_descriptor_limit();
+  daemon->network = std::make_unique<SocketNetwork>(daemon->loop, daemon->config.socket_options(log));
   return daemon;
 }
 
@@ -100,24 +109,46 @@ Task<void> run_until_end(Task<Status> serving, Status* result, Event* ended) {
 }
 
 Task<void> run_until_signal(Daemon* daemon, Event* ended) {
-  const int number = co_await daemon->signals->next();
+  int number = SIGHUP;
+  while (number == SIGHUP) {
+    number = co_await daemon->signals->next();
+    if (number == SIGHUP) daemon->log.info("key files are read again by themselves when they change");
+  }
   daemon->log.info("signal {}: leaving", number);
   ended->set();
 }
 
 Task<void> wait(Event* event) { co_await event->wait(); }
 
+// Where a daemon listens: at its address in the cluster file, and for clients on its host at a local socket.
+Result<std::vector<std::unique_ptr<Listener>>> listen(Daemon& daemon, const std::string& address) {
+  std::vector<std::string> places;
+  if (!address.starts_with("unix:")) {
+    places.push_back(fmt::format("unix:{}/{}.sock", daemon.config.run_directory, daemon.name));
+  }
+  places.push_back(address);
+  std::vector<std::unique_ptr<Listener>> listeners;
+  for (const std::string& place : places) {
+    auto listener = daemon.network->listen(place);
+    if (!listener.ok()) return listener.status();
+    listeners.push_back(*std::move(listener));
+  }
+  return listeners;
+}
+
 // Serves until a signal comes or serving fails.
-Status serve_until_signal(Daemon& daemon, Task<Status> serving) {
+Status serve_until_signal(Daemon& daemon, std::vector<Task<Status>> serving) {
   Status result;
   Event ended(daemon.loop.executor());
   Scope scope(daemon.loop.executor());
   scope.spawn(run_until_signal(&daemon, &ended));
-  scope.spawn(run_until_end(std::move(serving), &result, &ended));
+  for (Task<Status>& each : serving) scope.spawn(run_until_end(std::move(each), &result, &ended));
   daemon.log.info("serves in {} as pid {}", daemon.state.path(), ::getpid());
   say_ready(daemon.ready_fd, {});
+  notify_manager("READY=1");
   daemon.ready_fd = -1;
   daemon.loop.run(wait(&ended));
+  notify_manager("STOPPING=1");
   scope.cancel();
   return result;
 }
@@ -134,13 +165,15 @@ Status serve_meta(Daemon& daemon) {
   options.stripe_size = config.stripe_size;
   options.stripe_count = config.stripe_count;
   options.capability_lifetime = config.capability_lifetime;
-  options.root_uid = ::geteuid();
-  options.root_gid = ::getegid();
+  options.root_uid = config.owner ? config.owner->uid : ::geteuid();
+  options.root_gid = config.owner ? config.owner->gid : ::getegid();
   MetaServer server(daemon.env(), **kv, daemon.key, options);
   TUTTI_TRY(daemon.loop.run(server.open()));
-  auto listener = daemon.network->listen(config.meta);
-  if (!listener.ok()) return listener.status();
-  return serve_until_signal(daemon, server.serve(*std::move(listener)));
+  auto listeners = listen(daemon, config.meta);
+  if (!listeners.ok()) return listeners.status();
+  std::vector<Task<Status>> serving;
+  for (auto& each : *listeners) serving.push_back(server.serve(std::move(each)));
+  return serve_until_signal(daemon, std::move(serving));
 }
 
 Status serve_data(Daemon& daemon, std::uint32_t index) {
@@ -162,9 +195,11 @@ Status serve_data(Daemon& daemon, std::uint32_t index) {
   options.max_queued_per_session = static_cast<std::size_t>(config.max_queued_per_session);
   options.max_request_age = config.max_request_age;
   DataServer server(daemon.env(), **store, *std::move(policy), daemon.key, options);
-  auto listener = daemon.network->listen(config.data[index]);
-  if (!listener.ok()) return listener.status();
-  return serve_until_signal(daemon, server.serve(*std::move(listener)));
+  auto listeners = listen(daemon, config.data[index]);
+  if (!listeners.ok()) return listeners.status();
+  std::vector<Task<Status>> serving;
+  for (auto& each : *listeners) serving.push_back(server.serve(std::move(each)));
+  return serve_until_signal(daemon, std::move(serving));
 }
 
 int run_serve(const ServeOptions& options, const std::string& name) {
@@ -180,30 +215,26 @@ int run_serve(const ServeOptions& options, const std::string& name) {
   return report("serve " + name, served);
 }
 
-void add_common(CLI::App* command, ServeOptions& options) {
-  command->add_option("--config", options.config, "The cluster.toml of the state directory")->required();
-  command->add_option("--log", options.log, "Append the log to this file instead of standard error");
-  command->add_option("--ready-fd", options.ready_fd, "Tell this descriptor when it serves")->group("");
+void add_common(Command& command, ServeOptions& options) {
+  command.option("--config", options.config, "The cluster.toml of the state directory").required();
+  command.option("--log", options.log, "Append the log to this file instead of standard error");
+  command.option("--ready-fd", options.ready_fd, "Tell this descriptor when it serves").hidden();
 }
 
 }  // namespace
 
-void add_serve(CLI::App& root, Context& context) {
+void add_serve(Command& root) {
   auto options = std::make_shared<ServeOptions>();
-  CLI::App* serve = add_command(root, "serve", "Run one daemon in the foreground, for service managers",
-                                "tutti serve data --index 0 --config ~/.tutti/cluster.toml");
-  serve->require_subcommand(1);
-  CLI::App* meta =
-      add_command(*serve, "meta", "The metadata server", "tutti serve meta --config D/cluster.toml");
+  Command serve = root.add("serve", "Run one daemon in the foreground, for service managers",
+                           "tutti serve data --index 0 --config ~/.tutti/cluster.toml");
+  serve.needs_command();
+  Command meta = serve.add("meta", "The metadata server", "tutti serve meta --config D/cluster.toml");
   add_common(meta, *options);
-  meta->callback([&context, options] { context.action = [options] { return run_serve(*options, "meta"); }; });
-  CLI::App* data =
-      add_command(*serve, "data", "A data server", "tutti serve data --index 2 --config D/cluster.toml");
+  meta.action([options] { return run_serve(*options, "meta"); });
+  Command data = serve.add("data", "A data server", "tutti serve data --index 2 --config D/cluster.toml");
   add_common(data, *options);
-  data->add_option("--index", options->index, "Its number in the cluster, from 0")->required();
-  data->callback([&context, options] {
-    context.action = [options] { return run_serve(*options, fmt::format("data.{}", options->index)); };
-  });
+  data.option("--index", options->index, "Its number in the cluster, from 0").required();
+  data.action([options] { return run_serve(*options, fmt::format("data.{}", options->index)); });
 }
 
 }  // namespace tutti::cli

@@ -46,42 +46,35 @@ int run_bench_sim(const SimBenchOptions& options, bool json) {
 
 }  // namespace
 
-void add_sim(CLI::App& root, Context& context) {
+void add_sim(Command& root) {
   auto options = std::make_shared<SimOptions>();
-  CLI::App* sim =
-      add_command(root, "sim", "Run a scenario in the simulator; the same seed gives the same output",
-                  "tutti sim scenarios/two-applications.toml --seed 7");
-  sim->add_option("file", options->file, "The scenario, a TOML file")->required();
-  sim->add_option("--seed", options->seed, "Instead of the seed in the file");
-  sim->add_flag("--json", options->json, "Print JSON");
-  sim->callback([&context, options] { context.action = [options] { return run_sim(*options); }; });
+  Command sim = root.add("sim", "Run a scenario in the simulator; the same seed gives the same output",
+                         "tutti sim scenarios/two-applications.toml --seed 7");
+  sim.option("file", options->file, "The scenario, a TOML file").required();
+  sim.option("--seed", options->seed, "Instead of the seed in the file");
+  sim.flag("--json", options->json, "Print JSON");
+  sim.action([options] { return run_sim(*options); });
 }
 
-void add_bench_sim(CLI::App& bench, Context& context) {
+void add_bench_sim(Command& bench) {
   auto options = std::make_shared<SimBenchOptions>();
   auto json = std::make_shared<bool>(false);
-  CLI::App* sim = add_command(bench, "sim", "Events per second of the simulator", "tutti bench sim --json");
-  sim->add_option("--servers", options->servers, "Data servers")
-      ->capture_default_str()
-      ->check(CLI::Range(1U, 4096U));
-  sim->add_option("--clients", options->clients, "Clients that read")
-      ->capture_default_str()
-      ->check(CLI::Range(1U, 65536U));
-  sim->add_option("--requests", options->requests, "Requests of each client")->capture_default_str();
-  sim->add_option("--seed", options->seed, "Decides every chance")->capture_default_str();
-  sim->add_flag("--json", *json, "Print JSON");
-  sim->callback([&context, options, json] {
-    context.action = [options, json] { return run_bench_sim(*options, *json); };
-  });
+  Command sim = bench.add("sim", "Events per second of the simulator", "tutti bench sim --json");
+  sim.option("--servers", options->servers, "Data servers").show_default().range(1, 4096);
+  sim.option("--clients", options->clients, "Clients that read").show_default().range(1, 65536);
+  sim.option("--requests", options->requests, "Requests of each client").show_default();
+  sim.option("--seed", options->seed, "Decides every chance").show_default();
+  sim.flag("--json", *json, "Print JSON");
+  sim.action([options, json] { return run_bench_sim(*options, *json); });
 }
 
-void add_bench(CLI::App& root, Context& context) {
-  CLI::App* bench = add_command(root, "bench", "Measure", "tutti bench sim --json");
-  bench->require_subcommand(1);
-  add_bench_sim(*bench, context);
-  add_bench_data(*bench, context);
-  add_bench_latency(*bench, context);
-  add_bench_worker(root, context);
+void add_bench(Command& root) {
+  Command bench = root.add("bench", "Measure", "tutti bench sim --json");
+  bench.needs_command();
+  add_bench_sim(bench);
+  add_bench_data(bench);
+  add_bench_latency(bench);
+  add_bench_worker(root);
 }
 
 }  // namespace tutti::cli

@@ -93,15 +93,13 @@ int run_stat(const Globals& globals, const StatOptions& options) {
 
 }  // namespace
 
-void add_stat(CLI::App& root, Context& context) {
+void add_stat(Command& root) {
   auto options = std::make_shared<StatOptions>();
-  CLI::App* stat = add_command(root, "stat", "Show attributes and striping", "tutti stat --json /results.h5");
-  stat->add_option("paths", options->paths, "Files and directories")->required();
-  stat->add_flag("-L,--dereference", options->follow, "What symbolic links point to");
-  stat->add_flag("--json", options->json, "Print JSON: an object, or an array for several paths");
-  stat->callback([&context, options] {
-    context.action = [&context, options] { return run_stat(context.globals, *options); };
-  });
+  Command stat = root.add("stat", "Show attributes and striping", "tutti stat --json /results.h5");
+  stat.option("paths", options->paths, "Files and directories").required();
+  stat.flag("-L,--dereference", options->follow, "What symbolic links point to");
+  stat.flag("--json", options->json, "Print JSON: an object, or an array for several paths");
+  stat.action([&globals = root.globals(), options] { return run_stat(globals, *options); });
 }
 
 }  // namespace tutti::cli

@@ -112,21 +112,19 @@ int run_df(const Globals& globals, bool json) {
 
 }  // namespace
 
-void add_status(CLI::App& root, Context& context) {
+void add_status(Command& root) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* status = add_command(
-      root, "status", "Show each server: whether it answers, space, queue, requests", "tutti status --json");
-  status->add_flag("--json", *json, "Print JSON");
-  status->callback(
-      [&context, json] { context.action = [&context, json] { return run_status(context.globals, *json); }; });
+  Command status = root.add("status", "Show each server: whether it answers, space, queue, requests",
+                            "tutti status --json");
+  status.flag("--json", *json, "Print JSON");
+  status.action([&globals = root.globals(), json] { return run_status(globals, *json); });
 }
 
-void add_df(CLI::App& root, Context& context) {
+void add_df(Command& root) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* df = add_command(root, "df", "Show the space on the data servers", "tutti df");
-  df->add_flag("--json", *json, "Print JSON, in bytes");
-  df->callback(
-      [&context, json] { context.action = [&context, json] { return run_df(context.globals, *json); }; });
+  Command df = root.add("df", "Show the space on the data servers", "tutti df");
+  df.flag("--json", *json, "Print JSON, in bytes");
+  df.action([&globals = root.globals(), json] { return run_df(globals, *json); });
 }
 
 }  // namespace tutti::cli

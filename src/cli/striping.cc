@@ -9,12 +9,12 @@
 
 namespace tutti::cli {
 
-void add_striping(CLI::App* command, StripingOptions& options) {
-  command->add_option("--stripe-size", options.size,
-                      "Bytes on one server before the next one's turn, such as 1MiB");
-  command->add_option("--stripe-count", options.count, "Number of servers to spread over, or 'all'");
-  command->add_option("--first-server", options.first, "Number of the server with the first stripe")
-      ->check(CLI::Range(0, static_cast<int>(kMaxServers) - 1));
+void add_striping(Command& command, StripingOptions& options) {
+  command.option("--stripe-size", options.size,
+                 "Bytes on one server before the next one's turn, such as 1MiB");
+  command.option("--stripe-count", options.count, "Number of servers to spread over, or 'all'");
+  command.option("--first-server", options.first, "Number of the server with the first stripe")
+      .range(0, kMaxServers - 1);
 }
 
 Result<LayoutWish> layout_wish(const StripingOptions& options) {

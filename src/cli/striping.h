@@ -16,7 +16,7 @@ struct StripingOptions {
   std::optional<std::int32_t> first;
 };
 
-void add_striping(CLI::App* command, StripingOptions& options);
+void add_striping(Command& command, StripingOptions& options);
 // What they say, or Code::invalid.
 Result<LayoutWish> layout_wish(const StripingOptions& options);
 

@@ -192,26 +192,22 @@ int run_up(const Globals& globals, const UpOptions& options, bool json) {
 
 }  // namespace
 
-void add_up(CLI::App& root, Context& context) {
+void add_up(Command& root) {
   auto options = std::make_shared<UpOptions>();
   auto json = std::make_shared<bool>(false);
-  CLI::App* up =
-      add_command(root, "up", "Start a local cluster in the background; restarts daemons that died",
-                  "tutti up --servers 4 && tutti put results.h5 /results.h5");
-  up->add_option("--servers", options->servers,
-                 "Number of data servers (4); fixed when the cluster is created")
-      ->check(CLI::Range(1U, kMaxServers));
-  up->add_option(
+  Command up = root.add("up", "Start a local cluster in the background; restarts daemons that died",
+                        "tutti up --servers 4 && tutti put results.h5 /results.h5");
+  up.option("--servers", options->servers, "Number of data servers (4); fixed when the cluster is created")
+      .range(1, kMaxServers);
+  up.option(
       "--policy", options->policy,
       "Order of requests in the data servers: " + fmt::format("{}", fmt::join(request_policy_names(), ", ")));
-  up->add_option("--stripe-size", options->stripe_size, "Default stripe size of new files (64KiB)");
-  up->add_option("--stripe-count", options->stripe_count, "Servers that a new file is spread over (0: all)");
-  up->add_option("--log-level", options->log_level, "debug, info, warn or error")
-      ->check(CLI::IsMember({"debug", "info", "warn", "error"}));
-  up->add_flag("--json", *json, "Print JSON");
-  up->callback([&context, options, json] {
-    context.action = [&context, options, json] { return run_up(context.globals, *options, *json); };
-  });
+  up.option("--stripe-size", options->stripe_size, "Default stripe size of new files (64KiB)");
+  up.option("--stripe-count", options->stripe_count, "Servers that a new file is spread over (0: all)");
+  up.option("--log-level", options->log_level, "debug, info, warn or error")
+      .one_of({"debug", "info", "warn", "error"});
+  up.flag("--json", *json, "Print JSON");
+  up.action([&globals = root.globals(), options, json] { return run_up(globals, *options, *json); });
 }
 
 }  // namespace tutti::cli

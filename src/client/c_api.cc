@@ -25,13 +25,8 @@ using tutti::Status;
 struct tutti_client {
   tutti_client(const tutti::ClusterConfig& config, const tutti::ClientOptions& options)
       : random(tutti::hardware_seed()),
-        network(loop, socket_options(config)),
+        network(loop, config.socket_options({})),
         system(tutti::Env{loop.clock(), network, random, {}}, config.map(), options) {}
-  static tutti::SocketOptions socket_options(const tutti::ClusterConfig& config) {
-    tutti::SocketOptions options;
-    options.mover = config.mover_choice();
-    return options;
-  }
 
   tutti::Loop loop;
   tutti::Random random;

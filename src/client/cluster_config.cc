@@ -2,16 +2,20 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 #include "base/config.h"
+#include "env/real/address.h"
 #include "policy/request/policy.h"
 
 namespace tutti {
@@ -29,14 +33,28 @@ const std::vector<std::string>& levels() {
   return kLevels;
 }
 
-// "unix:run/meta.sock" in /a/b/cluster.toml is "unix:/a/b/run/meta.sock".
-Result<std::string> absolute_address(const std::string& address, const std::filesystem::path& directory) {
-  if (!address.starts_with(kUnix) || address.size() == kUnix.size()) {
-    return Status(Code::invalid, fmt::format("'{}' is not an address; write \"unix:PATH\"", address));
-  }
+const std::vector<std::string>& kinds_of_auth() {
+  static const std::vector<std::string> kKinds = {"local", "key", "munge"};
+  return kKinds;
+}
+
+// "run/meta.sock" in /a/b/cluster.toml is "/a/b/run/meta.sock".
+std::string absolute_path(const std::string& path, const std::filesystem::path& directory) {
   std::error_code error;
-  const auto base = std::filesystem::absolute(directory, error);
-  return std::string(kUnix) + (base / address.substr(kUnix.size())).lexically_normal().string();
+  return (std::filesystem::absolute(directory, error) / path).lexically_normal().string();
+}
+
+Result<std::string> absolute_address(const std::string& address, const std::filesystem::path& directory) {
+  Result<Address> parsed = parse_address(address);
+  if (parsed.ok() && parsed->is_tcp() && parsed->port == 0) {
+    return Status(Code::invalid, fmt::format("'{}' needs a port", address));
+  }
+  if (parsed.ok() && parsed->is_tcp()) return address;
+  if (address.starts_with(kUnix) && address.size() > kUnix.size()) {
+    return std::string(kUnix) + absolute_path(address.substr(kUnix.size()), directory);
+  }
+  return Status(Code::invalid,
+                fmt::format("'{}' is not an address; write \"unix:PATH\" or \"tcp:HOST:PORT\"", address));
 }
 
 void read_servers(ConfigReader& file, ClusterConfig& config) {
@@ -71,6 +89,49 @@ void read_service(ConfigReader& file, ClusterConfig& config) {
   config.max_queued_per_session =
       file.integer("max_queued_per_session", config.max_queued_per_session, 1, 100'000'000);
   config.metadata_limit = file.bytes("metadata_limit", config.metadata_limit, 1_MiB, 16384_GiB);
+}
+
+// "1000:100"
+std::optional<Owner> parse_owner(const std::string& text) {
+  Owner owner;
+  const char* end = text.data() + text.size();
+  const auto [colon, error] = std::from_chars(text.data(), end, owner.uid);
+  if (error != std::errc() || colon == end || *colon != ':') return std::nullopt;
+  const auto [stop, second_error] = std::from_chars(colon + 1, end, owner.gid);
+  if (second_error != std::errc() || stop != end) return std::nullopt;
+  return owner;
+}
+
+void read_identity(ConfigReader& file, const std::filesystem::path& directory, ClusterConfig& config) {
+  config.auth = file.choice("auth", config.auth, kinds_of_auth());
+  config.auth_keys = file.strings("auth_keys");
+  for (std::string& path : config.auth_keys) path = absolute_path(path, directory);
+  if (config.auth_keys.size() > kMostKeys) {
+    file.fail("auth_keys", fmt::format("at most {} keys are valid at a time", kMostKeys));
+  }
+  if (config.auth == "key" && config.auth_keys.empty()) file.fail("auth_keys", "auth = \"key\" needs a key file");
+  if (file.has("owner")) {
+    config.owner = parse_owner(file.string("owner"));
+    if (!config.owner) file.fail("owner", "write \"UID:GID\", two numbers");
+  }
+  config.root_squash = file.boolean("root_squash", config.root_squash);
+  config.local_path = file.boolean("local_path", config.local_path);
+  config.run_directory = absolute_path(file.string("run_directory", "run"), directory);
+  config.munge_socket = file.string("munge_socket");
+}
+
+// The part of the file about identity; nothing for a cluster on one host.
+std::string identity_text(const ClusterConfig& config) {
+  std::string text;
+  if (config.auth != "local") text += fmt::format("auth = \"{}\"\n", config.auth);
+  if (!config.auth_keys.empty()) {
+    text += fmt::format("auth_keys = [\"{}\"]\n", fmt::join(config.auth_keys, "\", \""));
+  }
+  if (config.owner) text += fmt::format("owner = \"{}:{}\"\n", config.owner->uid, config.owner->gid);
+  if (!config.root_squash) text += "root_squash = false\n";
+  if (!config.local_path) text += "local_path = false\n";
+  if (!config.munge_socket.empty()) text += fmt::format("munge_socket = \"{}\"\n", config.munge_socket);
+  return text;
 }
 
 // Writes beside the file, syncs and renames: readers see the old text or the new one.
@@ -121,6 +182,7 @@ Result<ClusterConfig> ClusterConfig::load(const std::string& path) {
   read_servers(*file, config);
   read_service(*file, config);
   const auto directory = std::filesystem::path(path).parent_path();
+  read_identity(*file, directory, config);
   auto resolve = [&](std::string& address, const char* key) {
     if (address.empty()) return;
     auto absolute = absolute_address(address, directory);
@@ -141,7 +203,7 @@ Status ClusterConfig::save(const std::string& path, std::uint32_t mode) const {
 format = {}
 id = "0x{:016x}"
 
-# Unix sockets; relative paths are taken from the directory of this file.
+# "unix:PATH" or "tcp:HOST:PORT"; relative paths are taken from the directory of this file.
 meta = "{}"
 data = [
 {}]
@@ -160,7 +222,20 @@ metadata_limit = {}
       kStateFormat, id, meta, servers, policy, stripe_size.count(), stripe_count, log_level, mover,
       capability_lifetime.count() / 1'000'000'000, max_request_age.count() / 1'000'000'000, max_queued,
       max_queued_per_session, metadata_limit.count());
-  return replace_file(path, text, mode);
+  return replace_file(path, text + identity_text(*this), mode);
+}
+
+SocketOptions ClusterConfig::socket_options(Log log) const {
+  SocketOptions options;
+  options.mover = mover_choice();
+  options.take_local_path = local_path;
+  options.log = std::move(log);
+  options.auth.kind = auth == "key" ? AuthKind::key : auth == "munge" ? AuthKind::munge : AuthKind::local;
+  options.auth.keys = auth_keys;
+  options.auth.owner = owner;
+  options.auth.root_squash = root_squash;
+  options.auth.munge_socket = munge_socket;
+  return options;
 }
 
 MoverChoice ClusterConfig::mover_choice() const {

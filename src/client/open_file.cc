@@ -332,6 +332,12 @@ Task<Status> OpenFile::Impl::on_all_servers(Verb verb, Bytes length) {
 Task<Status> OpenFile::Impl::truncate(Bytes length) {
   if (length.count() > wire::kMaxOffset) co_return Status(Code::too_large, "truncate " + path_ + ": too large");
   written_ = true;
+  // The server of the last byte goes first: whoever looks meanwhile, or after a failure, finds the file no shorter
+  // than the old and the new length both are.
+  if (length > 0_B) {
+    const Status first = co_await on_server(Verb::truncate, attributes_.layout.slot_of(length - 1_B), length);
+    if (!first.ok() || attributes_.layout.stripe_count == 1) co_return first.with_context("truncate " + path_);
+  }
   co_return co_await on_all_servers(Verb::truncate, length);
 }
 

@@ -49,7 +49,8 @@ Plan make_plan(Random& random, std::uint64_t seed) {
   plan.cluster.seed = seed;
   plan.cluster.servers = static_cast<std::uint32_t>(random.between(1, 4));
   plan.cluster.client_nodes = plan.clients;
-  plan.cluster.policy = fmt::format("fcfs;dispatch_depth={}", random.between(1, 16));
+  plan.cluster.policy =
+      fmt::format("{};dispatch_depth={}", random.chance(0.7) ? "fcfs" : "window", random.between(1, 16));
   plan.cluster.fabric.detection_delay = Nanos(static_cast<std::int64_t>(random.between(1, 2000)) * 1'000'000);
   plan.cluster.meta.capability_lifetime =
       Nanos(static_cast<std::int64_t>(random.between(20, 60)) * 1'000'000'000);
@@ -311,11 +312,11 @@ FaultReport run_fault_schedule(std::uint64_t seed, bool verbose) {
     report.outcome = started;
   }
   report.seed = seed;
-  report.setup = fmt::format("{} servers ({}), {} clients x {} lanes, {} files{}{}{}", plan.cluster.servers,
-                             device_name(plan.cluster.storage.device), plan.clients, plan.lanes, plan.files,
-                             plan.faults.power_losses ? ", power losses" : "",
-                             plan.faults.store_errors ? ", store errors" : "",
-                             plan.client_deaths ? ", client deaths" : "");
+  report.setup = fmt::format(
+      "{} servers ({}, {}), {} clients x {} lanes, {} files{}{}{}", plan.cluster.servers,
+      device_name(plan.cluster.storage.device), plan.cluster.policy, plan.clients, plan.lanes, plan.files,
+      plan.faults.power_losses ? ", power losses" : "", plan.faults.store_errors ? ", store errors" : "",
+      plan.client_deaths ? ", client deaths" : "");
   return report;
 }
 

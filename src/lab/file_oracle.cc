@@ -70,8 +70,29 @@ FileOracle::OperationId FileOracle::begin_truncate(Bytes length) {
   }
   for (Size* size : {&now_, &durable_}) size->widen(length);
   for (auto& [other, seen] : reads_) seen.size.widen(length);
-  for (auto& [other, seen] : syncs_) seen.size.widen(length);
+  // A loss of power may keep the cut on one server and lose the growth on another: then the data that is left
+  // decides.
+  durable_.least = std::min(durable_.least, durable_data_end(length));
+  for (auto& [other, seen] : syncs_) {
+    seen.size.widen(length);
+    seen.size.least = std::min(seen.size.least, durable_.least);
+  }
   return id;
+}
+
+// The end of the last bytes before `limit` that hold written data even after a loss of power.
+Bytes FileOracle::durable_data_end(Bytes limit) const {
+  auto end = cells_.lower_bound(limit.count());
+  while (end != cells_.begin()) {
+    const auto cell = std::prev(end);
+    const Candidates& candidates = cell->second.durable;
+    const bool data = std::all_of(candidates.begin(), candidates.end(), [this](OperationId id) {
+      return id != 0 && operations_[id].kind == Kind::write;
+    });
+    if (data) return Bytes(std::min(limit.count(), end == cells_.end() ? limit.count() : end->first));
+    end = cell;
+  }
+  return {};
 }
 
 FileOracle::OperationId FileOracle::begin_sync() {

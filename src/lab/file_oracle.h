@@ -85,6 +85,7 @@ class FileOracle {
 
   OperationId begin(Kind kind, std::vector<Extent> extents);
   void split(std::uint64_t at);
+  [[nodiscard]] Bytes durable_data_end(Bytes limit) const;
   void replace(OperationId id);
   void settle_size(OperationId id);
   void settle_durable(OperationId id);

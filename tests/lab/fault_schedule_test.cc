@@ -24,7 +24,7 @@ TEST(FaultSchedule, NothingAcknowledgedIsLostAndEveryOperationEnds) {
     EXPECT_TRUE(report.outcome.ok());
     return;
   }
-  const std::uint64_t schedules = from_environment("TUTTI_SCHEDULES", 60);
+  const std::uint64_t schedules = from_environment("TUTTI_SCHEDULES", 100);
   const std::uint64_t first = from_environment("TUTTI_SCHEDULE_FIRST", 1);
   FaultCounts sum;
   for (std::uint64_t seed = first; seed < first + schedules; ++seed) {

@@ -10,6 +10,7 @@ class SimClusterTest : public testing::Test {
   void SetUp() override {
     SimClusterOptions options;
     options.servers = 3;
+    options.meta.capability_lifetime = 10_s;
     auto made = SimCluster::create(options);
     ASSERT_TRUE(made.ok());
     cluster_ = std::move(*made);
@@ -98,6 +99,37 @@ TEST_F(SimClusterTest, SyncedBytesSurviveLossOfPower) {
   const auto got = run(file->read(0_B, back));
   ASSERT_TRUE(got.ok()) << got.status().to_string();
   EXPECT_EQ(back, bytes);
+}
+
+Task<Status> sleep(Clock& clock, Nanos length) {
+  co_await clock.sleep(length);
+  co_return Status();
+}
+
+// The commit of a capability that lapsed long ago was refused, and with it the close.
+TEST_F(SimClusterTest, AFileCanBeClosedLongAfterItsCapabilityExpired) {
+  const auto file = create("/a");
+  EXPECT_TRUE(run(file->write(0_B, pattern(100))).ok());
+  EXPECT_TRUE(run(sleep(client_->clock(), 100_s)).ok());
+  const Status closed = run(file->close());
+  EXPECT_TRUE(closed.ok()) << closed.to_string();
+}
+
+// A cut that came before the growth on the server of the last byte left the file shorter than it ever was.
+TEST_F(SimClusterTest, ATruncateGrowsBeforeItCuts) {
+  const auto file = create("/a");
+  EXPECT_TRUE(run(file->write(Bytes(9 * 512), pattern(512))).ok());  // the rest is a hole
+  const ObjectId object{file->attributes().inode};
+  const Layout layout = file->layout();
+  const Bytes length(4 * 512 + 100);
+  cluster_->stop_data(layout.server_of_slot(layout.slot_of(length - 1_B)));
+  Simulation& simulation = cluster_->simulation();
+  Scope scope(simulation.executor());
+  scope.spawn(
+      [](OpenFile& open, Bytes to) -> Task<void> { (co_await open.truncate(to)).ignore(); }(*file, length));
+  simulation.run_until(simulation.now() + 2_s);
+  const std::uint32_t tail = layout.server_of_slot(layout.slot_of(Bytes(9 * 512)));
+  EXPECT_EQ(run(cluster_->storage(tail).store().length(object)).value(), Bytes(4 * 512)) << "cut too early";
 }
 
 TEST(SimCluster, AnUnknownPolicyIsRefused) {

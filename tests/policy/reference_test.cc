@@ -213,9 +213,9 @@ TEST(PolicyReference, WindowAgreesInEveryVariantAndRepeats) {
         options.patience = depth;
         WindowPolicy policy(options);
         WindowPolicy again(options);
-        const auto first = compare(policy, WindowReference(options), 100 + depth, 3000);
-        const auto second = compare(again, WindowReference(options), 100 + depth, 3000);
-        ASSERT_GT(first.size(), 500U) << policy.name();
+        const auto first = compare(policy, WindowReference(options), 100 + depth, 1500);
+        const auto second = compare(again, WindowReference(options), 100 + depth, 1500);
+        ASSERT_GT(first.size(), 250U) << policy.name();
         ASSERT_EQ(first, second) << policy.name();
         ASSERT_EQ(policy.counters().crossovers, again.counters().crossovers);
       }

@@ -40,6 +40,8 @@ enum class TransportFrame : std::uint16_t {
   pull_failed = 6,  // id: token; u16 code
   push_data = 7,    // id: token; PushTarget, then bytes for a region
   push_done = 8,    // id: token; u16 code
+  challenge = 9,    // the server's nonce (TCP only)
+  response = 10,    // what proves who the client is (TCP only)
 };
 
 struct PullRequest {

@@ -6,8 +6,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,7 +19,6 @@
 namespace tutti {
 namespace {
 
-constexpr std::uint32_t kTransportVersion = 1;
 constexpr std::uint32_t kMayUseCma = 1;  // Hello::flags
 
 struct Hello {
@@ -29,6 +31,7 @@ struct Hello {
 struct Welcome {
   std::uint32_t version = kTransportVersion;
   std::uint32_t cma = 0;
+  std::array<std::uint64_t, 2> instance{};
 };
 
 // As the kernel knows it; the process at the other end cannot claim anything.
@@ -57,6 +60,17 @@ Result<Peer> identify(int fd) {
 
 std::uint16_t type_of(TransportFrame type) { return static_cast<std::uint16_t>(type); }
 
+Status probe_memory(const Peer& peer, const Hello& hello) {
+  if ((hello.flags & kMayUseCma) == 0) return {Code::unsupported, "the client does not want it"};
+  std::array<std::uint64_t, 2> seen{};
+  TUTTI_TRY(CmaMover(peer).probe(hello.probe, std::as_writable_bytes(std::span(seen))));
+  if (seen != hello.cookie)
+    return {Code::unsupported, "the peer's process id belongs to another process here"};
+  return {};
+}
+
+}  // namespace
+
 void reject(SocketConnection& connection, const Status& status) {
   const auto code = static_cast<std::uint16_t>(status.code());
   std::vector<std::byte> payload(sizeof(code) + std::min<std::size_t>(status.message().size(), 200));
@@ -71,17 +85,6 @@ Status rejection(const Frame& frame) {
   return {code == Code::ok ? Code::malformed : code,
           "the server refuses: " + std::string(reinterpret_cast<const char*>(text.data()), text.size())};
 }
-
-Status probe_memory(const Peer& peer, const Hello& hello) {
-  if ((hello.flags & kMayUseCma) == 0) return {Code::unsupported, "the client does not want it"};
-  std::array<std::uint64_t, 2> seen{};
-  TUTTI_TRY(CmaMover(peer).probe(hello.probe, std::as_writable_bytes(std::span(seen))));
-  if (seen != hello.cookie)
-    return {Code::unsupported, "the peer's process id belongs to another process here"};
-  return {};
-}
-
-}  // namespace
 
 Task<Status> greet_server(SocketConnection& connection, HandshakeContext& context) {
   Result<Peer> peer = identify(connection.fd());
@@ -109,6 +112,7 @@ Task<Status> greet_server(SocketConnection& connection, HandshakeContext& contex
   if (context.mover == MoverChoice::cma && welcome.cma == 0) {
     co_return Status(Code::unsupported, "the server cannot reach this process by cross-memory attach");
   }
+  context.instance = welcome.instance;
   connection.established(*std::move(peer), welcome.cma != 0);
   co_return Status();
 }
@@ -153,6 +157,7 @@ Task<Status> greet_client(SocketConnection& connection, HandshakeContext& contex
   }
   Welcome welcome;
   welcome.cma = cma ? 1 : 0;
+  welcome.instance = context.instance;
   connection.established(*std::move(peer), cma);
   co_return connection.send(type_of(TransportFrame::welcome), 0, bytes_of(welcome));
 }

@@ -8,9 +8,19 @@
 namespace tutti {
 namespace {
 
-constexpr std::size_t kHandshakeLimit = 256;
+constexpr std::size_t kHandshakeLimit = 1024;
 // A peer that always has something more to read must let others have their turn.
 constexpr int kMostBurst = 64;
+
+// Before the peer is known, nothing of its is moved.
+class NoBulk final : public BulkSink {
+ public:
+  [[nodiscard]] std::optional<std::size_t> bulk_prefix(std::uint16_t) const override { return std::nullopt; }
+  Status begin_bulk(const FrameHeader&, std::span<const std::byte>) override { return {}; }
+  std::size_t bulk_places(std::size_t, std::size_t, std::span<iovec>) override { return 0; }
+  void end_bulk() override {}
+  [[nodiscard]] bool expects_bulk() const override { return false; }
+};
 
 Status unavailable(const Status& reason) { return {Code::unavailable, reason.message()}; }
 
@@ -63,7 +73,9 @@ Task<Result<Frame>> SocketConnection::receive_any() {
       co_await loop_.next_turn();
     }
     if (closed_) co_return reason_;
-    Result<std::optional<Frame>> next = reader_.next(socket_mover_);
+    NoBulk no_bulk;
+    BulkSink& sink = established_ ? static_cast<BulkSink&>(socket_mover_) : no_bulk;
+    Result<std::optional<Frame>> next = reader_.next(sink);
     if (!next.ok()) {
       lose(next.status());
       co_return reason_;
@@ -74,7 +86,8 @@ Task<Result<Frame>> SocketConnection::receive_any() {
       co_await watch_.readable();
       if (closed_) continue;
     }
-    const Result<FrameReader::Filled> filled = reader_.fill(socket_mover_);
+    const Result<FrameReader::Filled> filled =
+        reader_.fill(established_ ? static_cast<BulkSink&>(socket_mover_) : no_bulk);
     if (!filled.ok()) {
       lose(filled.status());
     } else if (filled->end) {
@@ -102,7 +115,12 @@ void SocketConnection::lose(Status reason) {
 }
 
 std::uint64_t SocketConnection::expose(std::span<const Segment> segments, Access access) {
-  return socket_mover_.expose(segments, access);
+  // Cross-memory attach needs the addresses alone; nothing of the region will ever come on the socket.
+  return cma_ ? 0 : socket_mover_.expose(segments, access);
+}
+
+void SocketConnection::withdraw(std::uint64_t region) {
+  if (!cma_) socket_mover_.withdraw(region);
 }
 
 Task<Status> SocketConnection::pull(const Region& from, Bytes offset, std::span<std::byte> into) {
@@ -118,6 +136,7 @@ Task<Status> SocketConnection::push(std::span<const std::byte> from, const Regio
 void SocketConnection::established(Peer peer, bool by_cross_memory_attach) {
   peer_ = std::move(peer);
   if (by_cross_memory_attach) cma_ = std::make_unique<CmaMover>(peer_);
+  established_ = true;
   reader_.set_limit(kMaxFramePayload);
 }
 

@@ -30,7 +30,7 @@ class SocketConnection final : public Connection {
   void close() override;
   [[nodiscard]] bool closed() const override { return closed_; }
   std::uint64_t expose(std::span<const Segment> segments, Access access) override;
-  void withdraw(std::uint64_t region) override { socket_mover_.withdraw(region); }
+  void withdraw(std::uint64_t region) override;
   [[nodiscard]] bool needs_segments() const override { return mover().needs_segments(); }
   Task<Status> pull(const Region& from, Bytes offset, std::span<std::byte> into) override;
   Task<Status> push(std::span<const std::byte> from, const Region& to, Bytes offset) override;
@@ -57,6 +57,7 @@ class SocketConnection final : public Connection {
   FdWatch watch_;
   FdWatch pid_watch_;
   Peer peer_;
+  bool established_ = false;
   bool closed_ = false;
   Status reason_;
   int burst_ = 0;  // frames and reads since the loop was last waited for

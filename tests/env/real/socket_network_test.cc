@@ -3,6 +3,7 @@
 #include <grp.h>
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -46,6 +47,31 @@ struct SocketWorld {
 
 using Worlds = testing::Types<SocketWorld<MoverChoice::cma>, SocketWorld<MoverChoice::socket>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Sockets, NetworkSuite, Worlds);
+
+// The answer to a pull is half written when its memory goes away.
+class WithdrawnDuringPull : public NetworkSuite<SocketWorld<MoverChoice::socket>> {};
+
+TEST_F(WithdrawnDuringPull, FailsAndLeavesTheStreamWhole) {
+  auto memory = std::make_unique<std::vector<std::byte>>(pattern(4U << 20U, 1));
+  const std::array<Segment, 1> segments = {segment_of(*memory)};
+  const Region region = expose(segments, Access::read);
+  std::vector<std::byte> place(memory->size());
+  std::optional<Code> code;
+  scope_.spawn(store_code(server_->pull(region, Bytes(0), place), code));
+  scope_.spawn(keep_receiving(*client_));
+  world_.run(sleep_for(world_.clock(), 2_ms));  // the server does not receive: the socket fills up
+  EXPECT_FALSE(code.has_value());
+  client_->withdraw(region.id);
+  memory.reset();
+  {
+    Scope receiving(world_.loop.executor());
+    receiving.spawn(keep_receiving(*server_));
+    while (!code) world_.run(sleep_for(world_.clock(), 1_ms));
+  }
+  EXPECT_EQ(*code, Code::not_found);
+  ASSERT_TRUE(client_->send(kType, 8, {}).ok());
+  EXPECT_EQ(world_.run(receive_copy(*server_)).id, 8U);
+}
 
 // A peer that speaks bytes, not the protocol.
 class RawPeer {
@@ -209,6 +235,21 @@ TEST_F(SocketListening, SilentPeerIsDroppedAndHoldsNobodyUp) {
   char byte = 0;
   loop_.run(sleep_for(loop_.clock(), 25_ms));
   EXPECT_EQ(::recv(silent.fd(), &byte, 1, MSG_DONTWAIT), 0);
+}
+
+TEST_F(SocketListening, ListenerSurvivesALackOfDescriptors) {
+  const RawPeer peer(path());
+  peer.greet();
+  const int next = ::dup(0);
+  ::close(next);
+  rlimit old{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &old), 0);
+  const rlimit none_left{static_cast<rlim_t>(next), old.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none_left), 0);
+  loop_.run(sleep_for(loop_.clock(), 1_ms));
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &old), 0);
+  EXPECT_NE(accept(), nullptr);
+  expect_alive();
 }
 
 TEST_F(SocketListening, PeerThatDoesNotReadLosesTheConnection) {

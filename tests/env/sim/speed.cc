@@ -98,8 +98,11 @@ TEST(SimulatorSpeed, RunsManyEventsPerSecond) {
   EXPECT_TRUE(simulation.run_until([&] { return running.size() == 0; }));
   const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   const double rate = static_cast<double>(simulation.events()) / seconds;
-  std::printf("%.0f events in %.3f s of processor time: %.2f million per second, %.3f s of virtual time\n",
-              static_cast<double>(simulation.events()), seconds, rate / 1e6, simulation.now().seconds());
+  std::printf(
+      "%.0f events in %.3f s of processor time: %.2f million per second, %.3f s of virtual time, trace "
+      "%016llx\n",
+      static_cast<double>(simulation.events()), seconds, rate / 1e6, simulation.now().seconds(),
+      static_cast<unsigned long long>(simulation.trace()));
 }
 
 }  // namespace
