@@ -6,7 +6,6 @@
 #include <charconv>
 #include <csignal>
 #include <cstdlib>
-#include <random>
 
 #include "base/hash.h"
 #include "base/parse.h"
@@ -48,11 +47,6 @@ Task<void> wait(Event* event) { co_await event->wait(); }
 
 }  // namespace
 
-std::uint64_t system_random() {
-  std::random_device device;
-  return (static_cast<std::uint64_t>(device()) << 32U) | device();
-}
-
 Result<ClusterConfig> find_cluster(const Globals& globals) {
   if (!globals.cluster.empty()) return ClusterConfig::load(globals.cluster);
   if (globals.directory.empty() && std::getenv("TUTTI_CLUSTER") != nullptr) {
@@ -73,7 +67,9 @@ Client::Client(ClusterConfig config, ClientOptions options, Log log)
       network_(loop_, config_.socket_options(log)),
       random_(system_random()),
       files_(std::make_unique<FileSystem>(Env{loop_.clock(), network_, random_, log}, config_.map(),
-                                          std::move(options))) {}
+                                          std::move(options))) {
+  loop_.set_spin(kClientSpin);
+}
 
 Result<std::unique_ptr<Client>> Client::open(const Globals& globals) {
   const auto config = find_cluster(globals);

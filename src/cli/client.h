@@ -13,6 +13,7 @@
 #include "client/file_system.h"
 #include "env/real/loop.h"
 #include "env/real/socket_network.h"
+#include "env/real/system_random.h"
 
 namespace tutti::cli {
 
@@ -58,8 +59,5 @@ std::string join_path(const std::string& directory, const std::string& name);
 // Runs `body` for each path, reports each failure as "tutti: COMMAND PATH: ...", and returns the exit code.
 int for_each_path(const Globals& globals, const std::string& command, const std::vector<std::string>& paths,
                   const std::function<Status(Client&, const std::string& path)>& body);
-
-// A random number from the system, for seeds and ids.
-std::uint64_t system_random();
 
 }  // namespace tutti::cli

@@ -169,14 +169,16 @@ void say_ready(int fd, const Status& status) {
 void notify_manager(std::string_view state) {
   const char* name = std::getenv("NOTIFY_SOCKET");
   sockaddr_un address{};
-  if (name == nullptr || (*name != '/' && *name != '@') || std::strlen(name) >= sizeof(address.sun_path)) return;
+  if (name == nullptr || (*name != '/' && *name != '@') || std::strlen(name) >= sizeof(address.sun_path))
+    return;
   const std::size_t length = std::strlen(name);
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, name, length);
   if (*name == '@') address.sun_path[0] = 0;  // an abstract socket
   const Fd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket.valid()) return;
-  ::sendto(socket.get(), state.data(), state.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&address),
+  ::sendto(socket.get(), state.data(), state.size(), MSG_NOSIGNAL,
+           reinterpret_cast<const sockaddr*>(&address),
            static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length));
 }
 

@@ -79,7 +79,8 @@ Result<std::unique_ptr<Daemon>> prepare(const ServeOptions& options, const std::
   if (!key.ok()) return key.status();
   std::filesystem::create_directory(directory / "run");
   std::error_code failure;
-  std::filesystem::create_directories(config->run_directory, failure);  // listening tells what is wrong with it
+  std::filesystem::create_directories(config->run_directory,
+                                      failure);  // listening tells what is wrong with it
   auto claimed = state.claim(name);
   if (!claimed.ok()) return claimed.status();
 

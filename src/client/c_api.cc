@@ -16,6 +16,7 @@
 #include "client/file_system.h"
 #include "env/real/loop.h"
 #include "env/real/socket_network.h"
+#include "env/real/system_random.h"
 #include "tutti/tutti.h"
 
 using tutti::Bytes;
@@ -24,7 +25,7 @@ using tutti::Status;
 
 struct tutti_client {
   tutti_client(const tutti::ClusterConfig& config, const tutti::ClientOptions& options)
-      : random(tutti::hardware_seed()),
+      : random(tutti::system_random()),
         network(loop, config.socket_options({})),
         system(tutti::Env{loop.clock(), network, random, {}}, config.map(), options) {}
 

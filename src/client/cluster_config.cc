@@ -109,7 +109,8 @@ void read_identity(ConfigReader& file, const std::filesystem::path& directory, C
   if (config.auth_keys.size() > kMostKeys) {
     file.fail("auth_keys", fmt::format("at most {} keys are valid at a time", kMostKeys));
   }
-  if (config.auth == "key" && config.auth_keys.empty()) file.fail("auth_keys", "auth = \"key\" needs a key file");
+  if (config.auth == "key" && config.auth_keys.empty())
+    file.fail("auth_keys", "auth = \"key\" needs a key file");
   if (file.has("owner")) {
     config.owner = parse_owner(file.string("owner"));
     if (!config.owner) file.fail("owner", "write \"UID:GID\", two numbers");

@@ -1,7 +1,7 @@
 // ClusterConfig: the file cluster.toml that `tutti up` writes and every daemon and client reads.
 //
-// Addresses are "unix:PATH" and "tcp:HOST:PORT". Paths may be relative ("unix:run/meta.sock"): they are then taken
-// from the directory of the file, so that a state directory can be moved while nothing runs.
+// Addresses are "unix:PATH" and "tcp:HOST:PORT". Paths may be relative ("unix:run/meta.sock"): they are then
+// taken from the directory of the file, so that a state directory can be moved while nothing runs.
 #pragma once
 
 #include <cstdint>
@@ -35,13 +35,13 @@ struct ClusterConfig {
   std::int64_t max_queued = 100'000;
   std::int64_t max_queued_per_session = 4'096;
   Bytes metadata_limit = 64_GiB;
-  std::string auth = "local";           // who may come by TCP: local (nobody), key, munge
-  std::vector<std::string> auth_keys;   // key files, at most two; absolute
-  std::optional<Owner> owner;           // whom holders of a key act as; default: the servers' own ids
-  bool root_squash = true;              // root on another host is nobody here
-  bool local_path = true;               // clients on a server's host leave TCP for its local socket
-  std::string run_directory;            // of the servers' local sockets; default: run/ beside the file
-  std::string munge_socket;             // default: libmunge's
+  std::string auth = "local";          // who may come by TCP: local (nobody), key, munge
+  std::vector<std::string> auth_keys;  // key files, at most two; absolute
+  std::optional<Owner> owner;          // whom holders of a key act as; default: the servers' own ids
+  bool root_squash = true;             // root on another host is nobody here
+  bool local_path = true;              // clients on a server's host leave TCP for its local socket
+  std::string run_directory;           // of the servers' local sockets; default: run/ beside the file
+  std::string munge_socket;            // default: libmunge's
 
   // Addresses are absolute afterwards. Code::version if a newer Tutti wrote it.
   static Result<ClusterConfig> load(const std::string& path);

@@ -79,8 +79,8 @@ FileSystem::Impl::Impl(Env given, ClusterMap cluster, ClientOptions wanted)
   }
 }
 
-wire::Tag FileSystem::Impl::tag() {
-  return {options.application, env.clock.wall().count(), options.client, ++transfers_, 0};
+wire::Tag FileSystem::Impl::tag(Bytes bottleneck) {
+  return {options.application, env.clock.wall().count(), options.client, ++transfers_, bottleneck.count()};
 }
 
 Task<Result<Bytes>> FileSystem::Impl::slot_length(const Layout& layout, std::uint32_t slot,

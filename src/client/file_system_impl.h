@@ -25,8 +25,8 @@ class FileSystem::Impl {
     co_return reply;
   }
 
-  // The tag of a request that is made now.
-  [[nodiscard]] wire::Tag tag();
+  // The tag of an operation that begins now. `bottleneck` is the bytes of its most loaded server.
+  [[nodiscard]] wire::Tag tag(Bytes bottleneck = 0_B);
   // For a request that changes metadata: ascending without gaps, and the same number in every repetition.
   std::uint64_t next_change() { return ++changes_; }
   // The length of a file, from the objects on its data servers; `capability` must give kRightLength.

@@ -93,9 +93,9 @@ OpenFile::Impl::Impl(FileSystem::Impl& system, std::string path, Attributes attr
       capability_(capability),
       open_flags_(open_flags) {}
 
-// Stripes the transfer, then cuts each server's share where a message would get too large. Pieces of different
+// Cuts each server's share where a message would get too large. Pieces of different
 // servers alternate, so that all servers have work from the start.
-std::vector<OpenFile::Impl::Piece> OpenFile::Impl::cut_into_pieces(std::span<const Extent> file,
+std::vector<OpenFile::Impl::Piece> OpenFile::Impl::cut_into_pieces(std::span<const Share> shares,
                                                                    std::span<const Segment> memory) const {
   std::vector<std::uint64_t> begins;  // where each segment begins in the buffer
   begins.reserve(memory.size());
@@ -105,7 +105,6 @@ std::vector<OpenFile::Impl::Piece> OpenFile::Impl::cut_into_pieces(std::span<con
     sum += segment.length;
   }
   const Bytes most = system_.options.piece;
-  const std::vector<Share> shares = split(attributes_.layout, file);
   std::vector<std::pair<std::size_t, Piece>> ranked;  // by the rank of the piece in its share
   for (const Share& share : shares) {
     std::size_t rank = 0;
@@ -157,7 +156,11 @@ Task<Status> OpenFile::Impl::transfer(bool write, std::span<const Extent> file, 
   TUTTI_CO_TRY(check_list(file, memory).with_context(path_));
   Job job;
   job.write = write;
-  job.pieces = cut_into_pieces(file, memory);
+  const std::vector<Share> shares = split(attributes_.layout, file);
+  Bytes bottleneck;
+  for (const Share& share : shares) bottleneck = std::max(bottleneck, share.length);
+  job.tag = system_.tag(bottleneck);
+  job.pieces = cut_into_pieces(shares, memory);
   if (job.pieces.empty()) co_return Status();
   Status first;
   if (job.pieces.size() == 1) {
@@ -192,12 +195,11 @@ Task<Status> OpenFile::Impl::work(Job& job) {
 Task<Status> OpenFile::Impl::move(Job& job, const Piece& piece) {
   ServerLink& server = link(piece.slot);
   const Nanos since = system_.env.clock.now();
-  const wire::Tag tag = system_.tag();
   int renewals = 0;
   for (;;) {
     auto channel = co_await server.ready(since);
     if (!channel.ok()) co_return channel.status();
-    auto reply = co_await ask(**channel, job.write, piece, tag);
+    auto reply = co_await ask(**channel, job.write, piece, job.tag);
     Status failure = reply.status();
     if (reply.ok()) {
       server.heard();

@@ -37,12 +37,13 @@ class OpenFile::Impl {
   };
   struct Job {
     bool write = false;
+    wire::Tag tag;  // the same in all pieces: servers order operations, not messages
     std::vector<Piece> pieces;
     std::size_t next = 0;
     bool short_read = false;
     bool failed = false;
   };
-  [[nodiscard]] std::vector<Piece> cut_into_pieces(std::span<const Extent> file,
+  [[nodiscard]] std::vector<Piece> cut_into_pieces(std::span<const Share> shares,
                                                    std::span<const Segment> memory) const;
   Task<Status> work(Job& job);
   Task<Status> move(Job& job, const Piece& piece);

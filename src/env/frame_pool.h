@@ -1,6 +1,6 @@
-// FramePool: memory for coroutine frames. They come and go by the million, in few sizes, so each thread keeps the
-// ones that were freed, by size, and hands them out again. Frames that are too large go to the general allocator,
-// and so do all of them under a sanitizer, which is to see every use after free.
+// FramePool: memory for coroutine frames. They come and go by the million, in few sizes, so each thread keeps
+// the ones that were freed, by size, and hands them out again. Frames that are too large go to the general
+// allocator, and so do all of them under a sanitizer, which is to see every use after free.
 //
 // A promise inherits from it. A frame may be freed by another thread than the one that made it.
 #pragma once
@@ -28,7 +28,7 @@ class FramePool {
     const std::size_t index = (size + kStep - 1) / kStep;
     if (index >= kClasses) return ::operator new(size);
     Kept& kept = lists()[index];
-    if (kept.first == nullptr) return ::operator new(index * kStep);
+    if (kept.first == nullptr) return ::operator new(index* kStep);
     Free* frame = kept.first;
     kept.first = frame->next;
     --kept.count;

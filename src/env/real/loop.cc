@@ -1,6 +1,7 @@
 #include "env/real/loop.h"
 
 #include <poll.h>
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@ namespace {
 
 constexpr std::uint32_t kReadEvents = EPOLLIN | EPOLLRDHUP | EPOLLET;
 constexpr int kEventsPerTurn = 64;
+constexpr std::uint32_t kMostSpinMisses = 10;
 
 template <typename ClockType>
 Nanos since_epoch() {
@@ -64,6 +66,11 @@ void Loop::wait_for_events(Nanos timeout) {
     ::ppoll(nullptr, 0, patience, nullptr);
     return;
   }
+  if (spin_limit_ > Nanos(0) && timeout > spin_limit_ && spin()) return;
+  take_events(patience);
+}
+
+int Loop::take_events(const timespec* patience) {
   std::array<epoll_event, kEventsPerTurn> events;
   const int count = ::epoll_pwait2(epoll_, events.data(), kEventsPerTurn, patience, nullptr);
   // Only marks and posts: nothing that runs here could destroy a watch further down the list.
@@ -71,6 +78,32 @@ void Loop::wait_for_events(Nanos timeout) {
     const epoll_event& event = events[static_cast<std::size_t>(i)];
     static_cast<FdWatch*>(event.data.ptr)->on_events(event.events);
   }
+  return count;
+}
+
+// True if events came. In vain, or when giving way cost much more than the limit (cores are scarce), the next
+// attempts are skipped, twice as many each time.
+bool Loop::spin() {
+  if (spin_pause_ > 0) {
+    --spin_pause_;
+    return false;
+  }
+  const timespec none{};
+  const Nanos started = clock_.now();
+  bool found = false;
+  Nanos took;
+  do {
+    found = take_events(&none) > 0;
+    if (!found) ::sched_yield();
+    took = clock_.now() - started;
+  } while (!found && took < spin_limit_);
+  if (found && took < spin_limit_ * 2) {
+    spin_misses_ = 0;
+  } else {
+    spin_misses_ = std::min(spin_misses_ + 1, kMostSpinMisses);
+    spin_pause_ = 1U << spin_misses_;
+  }
+  return found;
 }
 
 Status Loop::control(int operation, int fd, std::uint32_t events, FdWatch* watch) {

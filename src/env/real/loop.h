@@ -30,6 +30,9 @@ class RealClock final : public Clock {
 
 class FdWatch;
 
+// For set_spin() of a client: about what it costs to wake a sleeping core.
+inline constexpr Nanos kClientSpin = 50_us;
+
 class Loop {
  public:
   Loop() : clock_(executor_) {}
@@ -63,6 +66,11 @@ class Loop {
   // One turn: runs what is ready, waits for events for at most `timeout`, runs what they made ready.
   void run_once(Nanos timeout);
 
+  // Before it sleeps, the loop may look for events for up to `limit`, giving way to others meanwhile: for a
+  // client whose answer comes sooner than a sleeping core wakes. It stops doing so for a while when looking was in
+  // vain or when others needed the core. Off (0) unless asked for; never for daemons.
+  void set_spin(Nanos limit) { spin_limit_ = limit; }
+
   // Resumes after the loop has looked at its descriptors: for work that would otherwise keep others waiting.
   auto next_turn() {
     struct Awaiter : Timer {
@@ -90,11 +98,16 @@ class Loop {
   // Waits for events and timers and posts or fires what they are for.
   void wait(Nanos timeout);
   void wait_for_events(Nanos timeout);
+  bool spin();
+  int take_events(const timespec* patience);
 
   Executor executor_;
   RealClock clock_;
   int epoll_ = -1;  // made with the first watch
   bool stopped_ = false;
+  Nanos spin_limit_;
+  std::uint32_t spin_pause_ = 0;  // waits to go until the next spin
+  std::uint32_t spin_misses_ = 0;
 };
 
 // Tells when a descriptor can be read or written. Edge-triggered and registered once, so that an operation
