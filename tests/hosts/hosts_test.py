@@ -89,7 +89,7 @@ class AtTheDoor(HostsTest):
     def check_honest(self):
         host = self.client_hosts[0]
         source = write_file(os.path.join(host.directory, "honest"), 2 * MIB, seed=1)
-        self.tutti(host, "put", "--force", source, "/honest")
+        self.tutti(host, "put", source, "/honest")
 
     def test_wrong_key_is_refused_and_logged_once(self):
         stranger = self.client_hosts[1]
@@ -143,7 +143,7 @@ class AtTheDoor(HostsTest):
 
         def put():
             start = time.monotonic()
-            self.tutti(host, "put", "--force", source, "/large")
+            self.tutti(host, "put", source, "/large")
             return time.monotonic() - start
 
         put()

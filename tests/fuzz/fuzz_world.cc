@@ -1,0 +1,177 @@
+#include "tests/fuzz/fuzz_world.h"
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "env/combine.h"
+#include "env/scope.h"
+#include "env/sim/clock.h"
+#include "env/sim/memory_kv.h"
+#include "env/sim/memory_store.h"
+#include "env/sim/network.h"
+#include "env/sim/simulation.h"
+#include "policy/request/policy.h"
+#include "server/data_server.h"
+#include "server/meta_server.h"
+
+namespace tutti::fuzz {
+namespace {
+
+constexpr std::uint64_t kFile = 42;
+constexpr std::size_t kMostMessages = 16;
+
+Task<void> finish(Task<Status> serving) { (co_await std::move(serving)).ignore(); }
+
+Task<void> keep_receiving(Connection* connection) {
+  for (;;) {
+    const Result<Frame> frame = co_await connection->receive();
+    if (!frame.ok()) co_return;
+  }
+}
+
+Task<bool> sleep(Clock* clock, Nanos length) {
+  co_await clock->sleep(length);
+  co_return true;
+}
+
+class World {
+ public:
+  explicit World(bool meta) : meta_(meta) {
+    server_node_ = fabric_.add_node();
+    client_node_ = fabric_.add_node();
+    data_address_ = SimNetwork::address(server_node_, "data");
+    address_ = meta ? SimNetwork::address(server_node_, "meta") : data_address_;
+    start_data();
+    if (meta) start_meta();
+    connect();
+  }
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+  ~World() {
+    scope_.cancel();
+    connection_.reset();
+    meta_server_.reset();
+    data_server_.reset();
+  }
+
+  void send(wire::Type type, std::span<const std::byte> payload, std::uint8_t flags) {
+    if (!connection_ || connection_->closed()) connect();
+    if (!connection_) return;
+    std::vector<std::uint64_t> aligned((payload.size() + 7) / 8);
+    const std::span<std::byte> bytes = std::as_writable_bytes(std::span(aligned)).first(payload.size());
+    std::memcpy(bytes.data(), payload.data(), payload.size());
+    if ((flags & kSign) != 0) sign(type, bytes);
+    connection_->send(wire::request_type(type), ++next_id_, bytes).ignore();
+    simulation_.run(sleep(&clock_, 100_ms));
+  }
+
+ private:
+  void start_data() {
+    DataServerOptions options;
+    options.cluster = 7;
+    data_server_ = std::make_unique<DataServer>(Env{clock_, fabric_.node(server_node_), random_, {}}, store_,
+                                                std::move(*make_request_policy("fcfs")), key_, options);
+    auto listener = fabric_.node(server_node_).listen(data_address_);
+    scope_.spawn(finish(data_server_->serve(*std::move(listener))));
+  }
+  void start_meta() {
+    MetaServerOptions options;
+    options.cluster = 7;
+    options.data_servers = {data_address_};
+    meta_server_ = std::make_unique<MetaServer>(Env{clock_, fabric_.node(server_node_), random_, {}}, kv_,
+                                                key_, options);
+    simulation_.run(meta_server_->open());
+    auto listener = fabric_.node(server_node_).listen(address_);
+    scope_.spawn(finish(meta_server_->serve(*std::move(listener))));
+  }
+  void connect() {
+    receiving_.cancel();
+    connection_.reset();
+    auto made = simulation_.run(fabric_.node(client_node_).connect(address_));
+    if (!made || !made->ok()) return;
+    connection_ = **std::move(made);
+    receiving_.spawn(keep_receiving(connection_.get()));
+    // Region 1 can be read, region 2 can be written.
+    const Segment segment{reinterpret_cast<std::uint64_t>(memory_.data()), memory_.size()};
+    connection_->expose({&segment, 1}, Access::read);
+    connection_->expose({&segment, 1}, Access::write);
+    flatbuffers::FlatBufferBuilder builder;
+    builder.Finish(wire::CreateSessionRequest(builder, wire::kProtocolVersion, 1, 1));
+    connection_->send(wire::request_type(wire::Type::session), ++next_id_, wire::bytes(builder)).ignore();
+    simulation_.run(sleep(&clock_, 100_ms));
+  }
+
+  // Makes the capability inside a sound message genuine, for a file of the fuzzer's choice.
+  template <typename Message>
+  void sign_in(std::span<std::byte> bytes) {
+    const auto* message = wire::parse<Message>(bytes);
+    if (message == nullptr || message->capability() == nullptr) return;
+    auto* place = const_cast<wire::Capability*>(message->capability());
+    *place = key_.sign(meta_ ? place->file() % 8 : kFile, 15, place->uid() % 2, clock_.wall() + 60_s);
+  }
+  void sign(wire::Type type, std::span<std::byte> bytes) {
+    switch (type) {
+      case wire::Type::read:
+      case wire::Type::write:
+        return sign_in<wire::TransferRequest>(bytes);
+      case wire::Type::sync:
+      case wire::Type::length:
+      case wire::Type::remove_object:
+        return sign_in<wire::ObjectRequest>(bytes);
+      case wire::Type::truncate:
+        return sign_in<wire::TruncateRequest>(bytes);
+      case wire::Type::renew:
+        return sign_in<wire::RenewRequest>(bytes);
+      case wire::Type::commit:
+        return sign_in<wire::CommitRequest>(bytes);
+      default:
+        return;
+    }
+  }
+
+  bool meta_;
+  Simulation simulation_{1};
+  SimClock clock_{simulation_};
+  SimNetwork fabric_{simulation_, {}, Random(2)};
+  Random random_{3};
+  MemoryStore store_;
+  MemoryKv kv_{clock_, {200_us}};
+  ServerKey key_ = ServerKey::from_seed(4);
+  NodeId server_node_ = 0;
+  NodeId client_node_ = 0;
+  std::string address_;
+  std::string data_address_;
+  std::vector<std::byte> memory_ = std::vector<std::byte>(1U << 16U);
+  std::unique_ptr<DataServer> data_server_;
+  std::unique_ptr<MetaServer> meta_server_;
+  Scope scope_{simulation_.executor()};
+  std::unique_ptr<Connection> connection_;
+  Scope receiving_{simulation_.executor()};
+  std::uint64_t next_id_ = 0;
+};
+
+void run_in(bool meta, wire::Type type, std::span<const std::byte> input) {
+  World world(meta);
+  for (std::size_t i = 0; i < kMostMessages && input.size() >= 3; ++i) {
+    const auto flags = static_cast<std::uint8_t>(input[0]);
+    std::size_t length = static_cast<std::size_t>(input[1]) | (static_cast<std::size_t>(input[2]) << 8U);
+    input = input.subspan(3);
+    length = std::min(length, input.size());
+    world.send(type, input.first(length), flags);
+    input = input.subspan(length);
+  }
+}
+
+}  // namespace
+
+void run_messages(wire::Type type, std::span<const std::byte> input) {
+  const bool both = type == wire::Type::session || type == wire::Type::status;
+  const bool meta = type >= wire::Type::open;
+  if (both || !meta) run_in(false, type, input);
+  if (both || meta) run_in(true, type, input);
+}
+
+}  // namespace tutti::fuzz
