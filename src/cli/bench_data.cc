@@ -3,6 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <thread>
 
 #include "cli/bench_worker.h"
 #include "cli/client.h"
@@ -22,6 +25,7 @@ struct BenchDataOptions {
 };
 
 struct Point {
+  std::string base;  // what Tutti is measured against: "raw" or "tcp"
   bool write = false;
   std::uint64_t size = 0;
   std::size_t clients = 0;
@@ -52,12 +56,11 @@ Status make_files(Client& client, const std::string& raw, const std::string& pat
   return client.run((*file)->close());
 }
 
-Result<double> throughput(BenchWorkers& workers, bool raw, const Point& point) {
+Result<double> throughput(BenchWorkers& workers, const std::string& how, const Point& point) {
   // One client gets its quarter of the file four times over, so that every measurement moves the same bytes.
   const std::size_t passes = 2 * kClients / point.clients;
-  const auto answers = workers.ask(fmt::format("transfer {} {} {} {}", raw ? "raw" : "tutti",
-                                               point.write ? "write" : "read", point.size, passes),
-                                   point.clients);
+  const auto answers = workers.ask(
+      fmt::format("transfer {} {} {} {}", how, point.write ? "write" : "read", point.size, passes), point.clients);
   if (!answers.ok()) return answers.status();
   double slowest = 0;
   for (const auto& row : *answers) slowest = std::max(slowest, row[0]);
@@ -65,12 +68,82 @@ Result<double> throughput(BenchWorkers& workers, bool raw, const Point& point) {
   return bytes / (1 << 20) / (slowest * 1e-9);
 }
 
-Result<std::vector<Point>> measure(const Globals& globals, const BenchDataOptions& options) {
+void show_round(const BenchDataOptions& options, const char* what, int round) {
+  if (options.json || ::isatty(STDERR_FILENO) != 1) return;
+  fmt::print(stderr, "\r\033[K{}: round {} of {}", what, round, options.rounds);
+  if (round == options.rounds) fmt::print(stderr, "\r\033[K");
+}
+
+// Round 0 warms up. The base and Tutti alternate at once, so that what disturbs one disturbs the other.
+Status measure_points(BenchWorkers& workers, const BenchDataOptions& options, std::vector<Point>& points) {
+  for (int round = 0; round <= options.rounds; ++round) {
+    for (Point& point : points) {
+      const auto base = throughput(workers, point.base, point);
+      if (!base.ok()) return base.status();
+      const auto ours = throughput(workers, "tutti", point);
+      if (!ours.ok()) return ours.status();
+      if (round == 0) continue;
+      point.raw.push_back(*base);
+      point.tutti.push_back(*ours);
+      point.ratio.push_back(*ours / *base);
+    }
+    show_round(options, points.front().base == "tcp" ? "TCP path" : "local path", round);
+  }
+  return {};
+}
+
+// Time on a CPU of all daemons so far, each, in nanoseconds.
+Result<std::vector<double>> daemon_cpu(const StateDirectory& state) {
+  std::vector<double> times;
+  for (const std::string& name : daemon_names(kServers)) {
+    const auto pid = state.running(name);
+    if (!pid) return Status(Code::unavailable, "daemon " + name + " has ended");
+    std::ifstream file(fmt::format("/proc/{}/schedstat", *pid));
+    double time = 0;
+    if (!(file >> time)) return Status(Code::io_error, "read the CPU time of daemon " + name);
+    times.push_back(time);
+  }
+  return times;
+}
+
+// Random 4 KiB reads by all clients, and then the daemons left alone.
+Status measure_small(const StateDirectory& state, BenchWorkers& workers, Json& measured) {
+  const auto before = daemon_cpu(state);
+  if (!before.ok()) return before.status();
+  constexpr std::size_t kReads = 20'000;
+  const auto answers = workers.ask(fmt::format("random {}", kReads), kClients);
+  if (!answers.ok()) return answers.status();
+  const auto after = daemon_cpu(state);
+  if (!after.ok()) return after.status();
+  double slowest = 0;
+  double cpu = 0;
+  for (const auto& row : *answers) {
+    slowest = std::max(slowest, row.at(0));
+    cpu += row.at(1);
+  }
+  for (std::size_t i = 0; i < after->size(); ++i) cpu += (*after)[i] - (*before)[i];
+  measured["random_read_4k_ops"] = static_cast<double>(kClients * kReads) / (slowest * 1e-9);
+  measured["cpu_us_per_op"] = cpu / 1e3 / static_cast<double>(kClients * kReads);
+
+  constexpr double kIdleSeconds = 3;
+  std::this_thread::sleep_for(std::chrono::duration<double>(kIdleSeconds));
+  const auto later = daemon_cpu(state);
+  if (!later.ok()) return later.status();
+  double busiest = 0;
+  for (std::size_t i = 0; i < later->size(); ++i) busiest = std::max(busiest, (*later)[i] - (*after)[i]);
+  measured["idle_cpu_percent"] = busiest / (kIdleSeconds * 1e9) * 100;
+  return {};
+}
+
+// A cluster whose clients come by the local path, or by TCP over the loopback device.
+Result<std::vector<Point>> measure(const Globals& globals, const BenchDataOptions& options, bool tcp,
+                                   Json& measured) {
   auto directory = TemporaryDirectory::create("tutti-bench", Bytes(2 * kFileSize + (64ULL << 20U)));
   if (!directory.ok()) return directory.status();
   const TemporaryCluster cluster(*std::move(directory));
   UpOptions up;
   up.servers = kServers;
+  up.loopback_tcp = tcp;
   const auto config = bring_up(globals, cluster.state(), up);
   if (!config.ok()) return config.status();
   auto client = Client::open(globals, config->config);
@@ -83,48 +156,46 @@ Result<std::vector<Point>> measure(const Globals& globals, const BenchDataOption
   std::vector<Point> points;
   for (const std::size_t clients : {std::size_t{1}, kClients}) {
     for (const std::uint64_t size : {64ULL << 10U, 1ULL << 20U}) {
-      for (const bool write : {true, false}) points.push_back(Point{write, size, clients, {}, {}, {}});
+      if (tcp && (size != (1U << 20U) || clients != kClients)) continue;
+      for (const bool write : {true, false}) {
+        points.push_back(Point{tcp ? "tcp" : "raw", write, size, clients, {}, {}, {}});
+      }
     }
   }
-  // Round 0 warms up. Raw and Tutti alternate at once, so that what disturbs one disturbs the other.
-  for (int round = 0; round <= options.rounds; ++round) {
-    for (Point& point : points) {
-      const auto base = throughput(*workers, true, point);
-      if (!base.ok()) return base.status();
-      const auto ours = throughput(*workers, false, point);
-      if (!ours.ok()) return ours.status();
-      if (round == 0) continue;
-      point.raw.push_back(*base);
-      point.tutti.push_back(*ours);
-      point.ratio.push_back(*ours / *base);
-    }
-    if (!options.json && ::isatty(STDERR_FILENO) == 1)
-      fmt::print(stderr, "\rround {} of {}", round, options.rounds);
-  }
-  if (!options.json && ::isatty(STDERR_FILENO) == 1) fmt::print(stderr, "\r\033[K");
+  TUTTI_TRY(measure_points(*workers, options, points));
+  if (!tcp) TUTTI_TRY(measure_small(cluster.state(), *workers, measured));
   return points;
 }
 
+// "write_1m_4" on the local path, "tcp_write_1m" on TCP.
+std::string point_name(const Point& point) {
+  const std::string operation = point.write ? "write" : "read";
+  if (point.base == "tcp") return fmt::format("tcp_{}_{}", operation, size_name(point.size));
+  return fmt::format("{}_{}_{}", operation, size_name(point.size), point.clients);
+}
+
 int run_bench_data(const Globals& globals, const BenchDataOptions& options) {
-  const auto points = measure(globals, options);
-  if (!points.ok()) return report("bench data", points.status());
   Json measured = Json::object();
   Json rows = Json::array();
-  Table table({"operation", ">transfer", ">clients", ">raw MiB/s", ">Tutti MiB/s", ">ratio"});
-  for (const Point& point : *points) {
-    const std::string operation = point.write ? "write" : "read";
-    const std::string name = fmt::format("{}_{}_{}", operation, size_name(point.size), point.clients);
-    measured[name + "_ratio"] = median(point.ratio);
-    measured[name + "_mib_s"] = median(point.tutti);
-    rows.push_back({{"operation", operation},
-                    {"transfer_bytes", point.size},
-                    {"clients", point.clients},
-                    {"raw_mib_s", point.raw},
-                    {"tutti_mib_s", point.tutti},
-                    {"ratio", point.ratio}});
-    table.add({operation, to_string(Bytes(point.size)), std::to_string(point.clients),
-               fmt::format("{:.0f}", median(point.raw)), fmt::format("{:.0f}", median(point.tutti)),
-               fmt::format("{:.2f}", median(point.ratio))});
+  Table table({"operation", "beside", ">transfer", ">clients", ">base MiB/s", ">Tutti MiB/s", ">ratio"});
+  for (const bool tcp : {false, true}) {
+    const auto points = measure(globals, options, tcp, measured);
+    if (!points.ok()) return report("bench data", points.status());
+    for (const Point& point : *points) {
+      const std::string operation = point.write ? "write" : "read";
+      measured[point_name(point) + "_ratio"] = median(point.ratio);
+      measured[point_name(point) + "_mib_s"] = median(point.tutti);
+      rows.push_back({{"operation", operation},
+                      {"base", point.base},
+                      {"transfer_bytes", point.size},
+                      {"clients", point.clients},
+                      {"base_mib_s", point.raw},
+                      {"tutti_mib_s", point.tutti},
+                      {"ratio", point.ratio}});
+      table.add({operation, point.base == "tcp" ? "bare TCP" : "raw file", to_string(Bytes(point.size)),
+                 std::to_string(point.clients), fmt::format("{:.0f}", median(point.raw)),
+                 fmt::format("{:.0f}", median(point.tutti)), fmt::format("{:.2f}", median(point.ratio))});
+    }
   }
   if (options.json) {
     return print_json({{"benchmark", "data"},
@@ -134,8 +205,13 @@ int run_bench_data(const Globals& globals, const BenchDataOptions& options) {
                        {"rows", rows}});
   }
   fmt::print(
-      "Rewriting and reading a file of {} on {} data servers of this machine; medians of {} rounds.\n\n{}",
+      "Rewriting and reading a file of {} on {} data servers of this machine; medians of {} rounds.\n\n{}\n",
       to_string(Bytes(kFileSize)), kServers, options.rounds, table.text());
+  fmt::print(
+      "{} clients, random 4 KiB reads: {:.0f} per second, {:.1f} us of CPU each (clients and servers).\n"
+      "The busiest idle daemon used {:.3f} % of a CPU.\n",
+      kClients, measured["random_read_4k_ops"].get<double>(), measured["cpu_us_per_op"].get<double>(),
+      measured["idle_cpu_percent"].get<double>());
   return kSuccess;
 }
 

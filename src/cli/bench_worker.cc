@@ -10,9 +10,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <ctime>
 #include <iostream>
 #include <sstream>
 
+#include "cli/bench_peer.h"
 #include "cli/client.h"
 #include "cli/output.h"
 
@@ -79,11 +81,12 @@ class Worker {
       std::uint64_t size = 0;
       int passes = 0;
       words >> how >> direction >> size >> passes;
-      return transfer(how == "raw", direction == "write", size, passes);
+      return transfer(how, direction == "write", size, passes);
     }
     std::size_t count = 0;
     int cpu = 0;
     if (command == "latency" && words >> count) return latency(count);
+    if (command == "random" && words >> count) return random_reads(count);
     if (command == "pingpong" && words >> count >> cpu) return pingpong(count, cpu);
     if (command == "pin" && words >> cpu) {
       TUTTI_TRY(pin(0, cpu));
@@ -93,16 +96,35 @@ class Worker {
   }
 
  private:
-  Result<std::string> transfer(bool raw, bool write, std::uint64_t size, int passes) {
+  Result<std::string> transfer(const std::string& how, bool write, std::uint64_t size, int passes) {
     buffer_.resize(size);
+    if (how == "tcp" && !peer_) {
+      auto peer = RawTcpPeer::start();
+      if (!peer.ok()) return peer.status();
+      peer_ = *std::move(peer);
+    }
     const Nanos started = client_.loop().clock().now();
     for (int pass = 0; pass < passes; ++pass) {
       for (std::uint64_t done = 0; done + size <= options_.length; done += size) {
-        TUTTI_TRY(raw ? raw_transfer(write, options_.offset + done)
-                      : tutti_transfer(write, options_.offset + done));
+        const std::uint64_t offset = options_.offset + done;
+        TUTTI_TRY(how == "tutti" ? tutti_transfer(write, offset)
+                  : how == "tcp" ? peer_->transfer(write, buffer_)
+                                 : raw_transfer(write, offset));
       }
     }
     return fmt::format("{}", (client_.loop().clock().now() - started).count());
+  }
+
+  Result<std::string> random_reads(std::size_t count) {
+    std::vector<std::byte> buffer(kSmallRead);
+    const Nanos started = client_.loop().clock().now();
+    const std::clock_t cpu = std::clock();
+    for (std::size_t i = 0; i < count; ++i) {
+      const Bytes offset(options_.offset + random_.below(options_.length / kSmallRead) * kSmallRead);
+      TUTTI_TRY(client_.run(file_->read(offset, buffer)).status());
+    }
+    const double cpu_ns = static_cast<double>(std::clock() - cpu) * (1e9 / CLOCKS_PER_SEC);
+    return fmt::format("{} {}", (client_.loop().clock().now() - started).count(), cpu_ns);
   }
 
   Status raw_transfer(bool write, std::uint64_t offset) {
@@ -173,6 +195,7 @@ class Worker {
   Fd raw_;
   std::unique_ptr<OpenFile> file_;
   std::vector<std::byte> buffer_;
+  std::unique_ptr<RawTcpPeer> peer_;
 };
 
 }  // namespace

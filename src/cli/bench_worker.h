@@ -2,10 +2,12 @@
 // by the same program, in turns.
 //
 // A worker prints "ready", then reads commands from standard input and answers each with one line:
-//   transfer raw|tutti read|write SIZE PASSES   nanoseconds it took to go PASSES times through its part of
-//   the file latency COUNT                               p50 and p99 of so many 4 KiB reads, in nanoseconds
-//   pingpong COUNT CPU                          p50 and p99 of a bare Unix-socket round trip with a child on
-//   that CPU pin CPU                                     stays on that CPU from now on; answers 0
+//   transfer raw|tcp|tutti read|write SIZE PASSES
+//                        nanoseconds it took to go PASSES times through its part of the file
+//   random COUNT         nanoseconds of time and of CPU for so many random 4 KiB reads
+//   latency COUNT        p50 and p99 of so many 4 KiB reads, in nanoseconds
+//   pingpong COUNT CPU   p50 and p99 of a bare Unix-socket round trip with a child on that CPU
+//   pin CPU              stays on that CPU from now on; answers 0
 #pragma once
 
 #include <cstdint>

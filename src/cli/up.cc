@@ -1,4 +1,6 @@
 // tutti up: a local cluster in the background.
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -72,8 +74,40 @@ Status check_new(const StateDirectory& state, const UpOptions& options) {
   return apply(options, config);
 }
 
+// A port of the loopback device that nobody uses now.
+Result<std::uint16_t> free_port() {
+  const Fd probe(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof(address);
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  if (!probe.valid() || ::bind(probe.get(), generic, length) != 0 ||
+      ::getsockname(probe.get(), generic, &length) != 0) {
+    return Status::from_errno(errno, "find a free port");
+  }
+  return ntohs(address.sin_port);
+}
+
+Status use_loopback_tcp(const StateDirectory& state, ClusterConfig& config) {
+  const std::string key = state.path() + "/auth.key";
+  TUTTI_TRY(ServerKey::create(key).status());
+  config.auth = "key";
+  config.auth_keys = {key};
+  config.local_path = false;
+  std::vector<std::string*> addresses = {&config.meta};
+  for (std::string& each : config.data) addresses.push_back(&each);
+  for (std::string* address : addresses) {
+    const auto port = free_port();
+    if (!port.ok()) return port.status();
+    *address = fmt::format("tcp:127.0.0.1:{}", *port);
+  }
+  return {};
+}
+
 Status create_cluster(const StateDirectory& state, const UpOptions& options) {
   ClusterConfig config = new_config(options);
+  if (options.loopback_tcp) TUTTI_TRY(use_loopback_tcp(state, config));
   config.id = system_random() | 1U;
   TUTTI_TRY(apply(options, config));
   const auto key = ServerKey::create(state.key_path());

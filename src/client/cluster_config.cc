@@ -122,7 +122,7 @@ void read_identity(ConfigReader& file, const std::filesystem::path& directory, C
 }
 
 // The part of the file about identity; nothing for a cluster on one host.
-std::string identity_text(const ClusterConfig& config) {
+std::string identity_text(const ClusterConfig& config, const std::filesystem::path& directory) {
   std::string text;
   if (config.auth != "local") text += fmt::format("auth = \"{}\"\n", config.auth);
   if (!config.auth_keys.empty()) {
@@ -131,6 +131,9 @@ std::string identity_text(const ClusterConfig& config) {
   if (config.owner) text += fmt::format("owner = \"{}:{}\"\n", config.owner->uid, config.owner->gid);
   if (!config.root_squash) text += "root_squash = false\n";
   if (!config.local_path) text += "local_path = false\n";
+  if (!config.run_directory.empty() && config.run_directory != absolute_path("run", directory)) {
+    text += fmt::format("run_directory = \"{}\"\n", config.run_directory);
+  }
   if (!config.munge_socket.empty()) text += fmt::format("munge_socket = \"{}\"\n", config.munge_socket);
   return text;
 }
@@ -223,7 +226,7 @@ metadata_limit = {}
       kStateFormat, id, meta, servers, policy, stripe_size.count(), stripe_count, log_level, mover,
       capability_lifetime.count() / 1'000'000'000, max_request_age.count() / 1'000'000'000, max_queued,
       max_queued_per_session, metadata_limit.count());
-  return replace_file(path, text + identity_text(*this), mode);
+  return replace_file(path, text + identity_text(*this, std::filesystem::path(path).parent_path()), mode);
 }
 
 SocketOptions ClusterConfig::socket_options(Log log) const {

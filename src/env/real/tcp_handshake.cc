@@ -151,7 +151,12 @@ Task<Status> greet_tcp_client(SocketConnection& connection, Authenticator& authe
   if (!response.ok()) co_return response.status();
   const Exchange exchange{hello.nonce, challenge.nonce};
   Result<Verified> verified = authenticator.verify(exchange, response->payload, clock.now());
-  if (!verified.ok()) co_return refuse(connection, verified.status());
+  if (!verified.ok()) {
+    reject(connection, verified.status());
+    // The client may try again when munged is back; here it is a fault to be told of.
+    const bool ours = verified.code() == Code::unavailable;
+    co_return ours ? Status(Code::internal, verified.status().message()) : verified.status();
+  }
 
   const std::vector<std::byte> body = welcome_body(words, verified->peer);
   const Proof proof = Authenticator::sign(*verified, exchange, body);

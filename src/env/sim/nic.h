@@ -19,10 +19,11 @@ struct NicModel {
 
   // Gigabit Ethernet with TCP: 1 Gb/s times 1448/1538, the payload share of a full frame with headers,
   // preamble and gap (IEEE 802.3, RFC 1323 timestamps).
+  // Latency, jitter and cost per message are assumed.
   static constexpr NicModel gigabit_ethernet() { return {}; }
   // InfiniBand 4x SDR and DDR: 4 lanes of 2.5 or 5 Gb/s, of which 8b/10b coding leaves 1 or 2 GB/s
-  // (InfiniBand Architecture Specification, volume 2). Less 3 % for packet headers at a 2 KiB MTU; latencies
-  // typical of MPI over host adapters of that time.
+  // (InfiniBand Architecture Specification, volume 2). Less 3 % for headers,
+  // and latencies as of host adapters of that time: both assumed.
   static constexpr NicModel infiniband_4x_sdr() { return {970'000'000, 4_us, 500_ns, 500_ns, 64_KiB}; }
   static constexpr NicModel infiniband_4x_ddr() { return {1'940'000'000, 3_us, 500_ns, 300_ns, 64_KiB}; }
 };

@@ -46,7 +46,7 @@ std::vector<IoDescription> scattered(Bytes capacity, Bytes length, std::size_t c
   return requests;
 }
 
-TEST(HddModel, SequentialRateIsTheDataSheetsAtTheOuterEdgeAndFallsInwards) {
+TEST(HddModel, SequentialRateIsTheDeviceFilesAtTheOuterEdgeAndFallsInwards) {
   HddModel hdd;
   const Nanos outer = serve_all(hdd, sequential(Bytes(), 64_KiB, 1600));
   EXPECT_NEAR(megabytes_per_second(64_KiB * 1600, outer), 78.0, 2.0);
@@ -68,7 +68,7 @@ TEST(HddModel, ShortPausesOfASequentialReaderAreHiddenByTheDisksOwnReadAhead) {
   EXPECT_GT(megabytes_per_second(64_KiB * 1000, time), 70.0);
 }
 
-TEST(HddModel, AverageSeekIsTheDataSheets) {
+TEST(HddModel, AverageSeekIsTheDeviceFiles) {
   const HddModel hdd;
   Random random(3);
   double read = 0;
@@ -93,7 +93,7 @@ TEST(HddModel, RandomReadsTakeSeekAndHalfARotation) {
   EXPECT_NEAR(iops, 78.0, 5.0);
 }
 
-TEST(SsdModel, SequentialRatesAreTheDataSheets) {
+TEST(SsdModel, SequentialRatesAreTheDeviceFiles) {
   for (const bool write : {false, true}) {
     SsdModel ssd;
     Nanos done;
@@ -102,7 +102,7 @@ TEST(SsdModel, SequentialRatesAreTheDataSheets) {
   }
 }
 
-TEST(SsdModel, RandomSmallOperationsAreTheDataSheets) {
+TEST(SsdModel, RandomSmallOperationsFollowFromChannelRateAndOverhead) {
   SsdModel ssd;
   Nanos done;
   for (const auto& request : scattered(ssd.capacity(), 4_KiB, 20'000, true)) {

@@ -1,7 +1,7 @@
 // HddModel: a rotating disk with one arm.
 //
 // State is the cylinder under the heads; the rotational phase follows from the time. A request takes:
-// controller overhead, seek (a + b*sqrt(d) + c*d through the data sheet's track-to-track, average and
+// controller overhead, seek (a + b*sqrt(d) + c*d through the given track-to-track, average and
 // full-stroke times), rotation to its first byte, transfer at the rate of its zone. Addresses run from the
 // outer to the inner edge through zones of equal cylinder counts, whose rate falls linearly; head and track
 // switches are contained in the sustained rate. A request that continues the one before, in the same
