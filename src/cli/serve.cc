@@ -1,13 +1,15 @@
 // tutti serve: one daemon in the foreground.
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <memory>
-#include <random>
 
+#include "base/hash.h"
 #include "cli/command.h"
 #include "cli/daemon.h"
 #include "cli/state_directory.h"
@@ -16,13 +18,35 @@
 #include "env/real/lmdb_kv.h"
 #include "env/real/loop.h"
 #include "env/real/socket_network.h"
+#include "env/real/system_random.h"
 #include "env/scope.h"
 #include "policy/request/policy.h"
+#include "policy/request/window.h"
 #include "server/data_server.h"
 #include "server/meta_server.h"
 
 namespace tutti::cli {
 namespace {
+
+// The same until the machine starts anew, and with it until unsynced writes may be lost.
+std::uint64_t boot_number() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  std::getline(file, id);
+  return stable_hash(id);
+}
+
+// Whether the kernel calls the disk under the directory a rotating one. False where it does not know.
+bool on_rotating_disk(const std::string& directory) {
+  struct stat info {};
+  if (::stat(directory.c_str(), &info) != 0) return false;
+  const std::string device = fmt::format("/sys/dev/block/{}:{}", major(info.st_dev), minor(info.st_dev));
+  for (const char* queue : {"/queue/rotational", "/../queue/rotational"}) {  // the second: of a partition's disk
+    char answer = '0';
+    if (std::ifstream(device + queue) >> answer) return answer == '1';
+  }
+  return false;
+}
 
 struct ServeOptions {
   std::string config;
@@ -54,11 +78,6 @@ void raise_descriptor_limit() {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-std::uint64_t random_seed() {
-  std::random_device device;
-  return (static_cast<std::uint64_t>(device()) << 32U) | device();
 }
 
 Result<std::unique_ptr<Daemon>> prepare(const ServeOptions& options, const std::string& name) {
@@ -93,7 +112,7 @@ Result<std::unique_ptr<Daemon>> prepare(const ServeOptions& options, const std::
                                                    {},
                                                    {},
                                                    {},
-                                                   Random(random_seed()),
+                                                   Random(system_random()),
                                                    -1});
   daemon->ready_fd = options.ready_fd;
   auto signals = Signals::watch(daemon->loop, {SIGTERM, SIGINT, SIGHUP});
@@ -187,11 +206,13 @@ Status serve_data(Daemon& daemon, std::uint32_t index) {
   files.log = daemon.log;
   auto store = FileStore::open(daemon.loop, daemon.state.store_path(daemon.name), files);
   if (!store.ok()) return store.status();
-  auto policy = make_request_policy(config.policy);
+  auto policy = make_request_policy(
+      with_default_interval(config.policy, on_rotating_disk(daemon.state.store_path(daemon.name))));
   if (!policy.ok()) return policy.status();
   DataServerOptions options;
   options.index = index;
   options.cluster = config.id;
+  options.boot = boot_number();
   options.max_queued = static_cast<std::size_t>(config.max_queued);
   options.max_queued_per_session = static_cast<std::size_t>(config.max_queued_per_session);
   options.max_request_age = config.max_request_age;

@@ -126,7 +126,8 @@ class OpenFile {
 
   Task<Result<Bytes>> size();
   Task<Status> truncate(Bytes length);
-  // After it, what was written survives loss of power.
+  // After it, what was written through this handle survives loss of power. Code::io_error if a server has lost power
+  // since, and with it writes that had been acknowledged.
   Task<Status> sync();
   // Tells the metadata server when the file was last written. The handle is unusable afterwards.
   Task<Status> close();

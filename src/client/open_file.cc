@@ -91,7 +91,24 @@ OpenFile::Impl::Impl(FileSystem::Impl& system, std::string path, Attributes attr
       path_(std::move(path)),
       attributes_(std::move(attributes)),
       capability_(capability),
-      open_flags_(open_flags) {}
+      open_flags_(open_flags),
+      unsynced_(attributes_.layout.stripe_count) {}
+
+void OpenFile::Impl::wrote(std::uint32_t slot, std::uint64_t boot) {
+  Unsynced& record = unsynced_[slot];
+  if (record.writes > 0 && record.boot != boot) record.lost = true;
+  ++record.writes;
+  record.boot = boot;
+}
+
+// `writes` is how many there were when the sync began: later ones are not covered by it.
+Status OpenFile::Impl::synced(std::uint32_t slot, std::uint64_t boot, std::uint64_t writes) {
+  Unsynced& record = unsynced_[slot];
+  const bool lost = record.lost || (record.writes > 0 && record.boot != boot);
+  if (record.writes == writes || lost) record = Unsynced();
+  if (!lost) return {};
+  return {Code::io_error, "it lost power after writes that were not synced: write them again"};
+}
 
 // Cuts each server's share where a message would get too large. Pieces of different
 // servers alternate, so that all servers have work from the start.
@@ -207,6 +224,7 @@ Task<Status> OpenFile::Impl::move(Job& job, const Piece& piece) {
       if (message == nullptr) co_return Status(Code::malformed, server.name() + " sent a reply that does not parse");
       failure = wire::status_of(*message);
       if (failure.ok()) {
+        if (job.write) wrote(piece.slot, message->boot());
         if (!job.write && !accept(job, piece, *message)) {
           co_return Status(Code::malformed, server.name() + " sent a reply of the wrong length");
         }
@@ -311,9 +329,13 @@ Task<Status> OpenFile::Impl::on_server(Verb verb, std::uint32_t slot, Bytes leng
       builder.Finish(wire::CreateObjectRequest(builder, &capability_, &tag));
     }
     const auto type = verb == Verb::truncate ? wire::Type::truncate : wire::Type::sync;
+    const std::uint64_t writes = unsynced_[slot].writes;
     auto reply = co_await link(slot).call<wire::StatusReply>(wire::request_type(type), wire::bytes(builder));
     if (!reply.ok()) co_return reply.status();
-    const Status status = wire::status_of(*flatbuffers::GetRoot<wire::StatusReply>(reply->payload.data()));
+    const auto* message = flatbuffers::GetRoot<wire::StatusReply>(reply->payload.data());
+    Status status = wire::status_of(*message);
+    if (status.ok() && verb == Verb::truncate) wrote(slot, message->boot());
+    if (status.ok() && verb == Verb::sync) status = synced(slot, message->boot(), writes);
     if (status.code() != Code::expired || renewals == 3) co_return status.with_context(link(slot).name());
     TUTTI_CO_TRY(co_await renew());
   }

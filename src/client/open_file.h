@@ -64,6 +64,16 @@ class OpenFile::Impl {
   wire::Capability capability_;
   std::uint32_t open_flags_;
   bool written_ = false;
+  // What this handle wrote to each server since its last sync, and in which boot of the server: one that has lost
+  // power since may have lost the writes, and then a sync must not succeed.
+  struct Unsynced {
+    std::uint64_t writes = 0;
+    std::uint64_t boot = 0;
+    bool lost = false;
+  };
+  void wrote(std::uint32_t slot, std::uint64_t boot);
+  Status synced(std::uint32_t slot, std::uint64_t boot, std::uint64_t writes);
+  std::vector<Unsynced> unsynced_;  // by slot
 };
 
 }  // namespace tutti

@@ -45,6 +45,7 @@ struct SimCluster::DataProcess {
     DataServerOptions options = cluster.options_.data;
     options.index = index;
     options.cluster = cluster.map_.id;
+    options.boot = 1 + cluster.losses_.at(index);
     return options;
   }
   Random random;
@@ -62,6 +63,7 @@ Result<std::unique_ptr<SimCluster>> SimCluster::create(const SimClusterOptions& 
                                       cluster->simulation_.random().fork());
     if (!storage.ok()) return storage.status().with_context(fmt::format("data server {}", server));
     cluster->storage_.push_back(std::move(*storage));
+    cluster->losses_.push_back(0);
   }
   cluster->fabric_.set_phantom_data(phantom || options.fabric.phantom_data);
   return cluster;
@@ -165,6 +167,7 @@ void SimCluster::lose_power_data(std::uint32_t server) {
   fabric_.down(data_node(server));
   data_.at(server).reset();
   storage_[server]->lose_power();
+  ++losses_[server];
 }
 
 DataServer* SimCluster::data_server(std::uint32_t server) {

@@ -117,6 +117,7 @@ class SimCluster {
   std::vector<std::unique_ptr<SimClock>> clocks_;  // by node
   std::unique_ptr<MemoryKv> kv_;
   std::vector<std::unique_ptr<SimStorage>> storage_;
+  std::vector<std::uint64_t> losses_;  // of power, by data server
   std::unique_ptr<MetaProcess> meta_;
   std::vector<std::unique_ptr<DataProcess>> data_;
   std::uint64_t next_client_ = 1;

@@ -120,7 +120,7 @@ class DataServer::Session {
   void reply(wire::Type type, std::uint64_t id, const Status& status) {
     flatbuffers::FlatBufferBuilder builder(256);
     const auto message = message_of(builder, status);
-    builder.Finish(wire::CreateStatusReply(builder, code_of(status), message));
+    builder.Finish(wire::CreateStatusReply(builder, code_of(status), message, server_.options_.boot));
     connection().send(wire::reply_type(type), id, wire::bytes(builder)).ignore();
   }
 
@@ -293,7 +293,7 @@ DataServer::DataServer(Env env, Store& store, std::unique_ptr<RequestPolicy> pol
       key_(key),
       options_(options),
       started_(env_.clock.now()),
-      dispatcher_(env_, store, std::move(policy)),
+      dispatcher_(env_, store, std::move(policy), options.boot),
       scope_(env_.clock.executor()) {}
 
 DataServer::~DataServer() = default;

@@ -37,10 +37,11 @@ class PushSink : public Sink {
 
 }  // namespace
 
-Dispatcher::Dispatcher(const Env& env, Store& store, std::unique_ptr<RequestPolicy> policy)
+Dispatcher::Dispatcher(const Env& env, Store& store, std::unique_ptr<RequestPolicy> policy, std::uint64_t boot)
     : env_(env),
       store_(store),
       policy_(std::move(policy)),
+      boot_(boot),
       reply_(1024),
       ask_again_(*this),
       scope_(env.clock.executor()) {}
@@ -176,7 +177,7 @@ void Dispatcher::finish(Transfer& transfer, const Status& status) {
     bytes = reply_.CreateVector(reinterpret_cast<const std::uint8_t*>(transfer.inside.data()), transfer.inside.size());
   }
   reply_.Finish(wire::CreateTransferReply(reply_, static_cast<std::uint16_t>(status.code()), message,
-                                          transfer.valid_end.count(), bytes));
+                                          transfer.valid_end.count(), bytes, boot_));
   const auto type = wire::reply_type(transfer.write ? wire::Type::write : wire::Type::read);
   // A reply that cannot be sent closes the connection; the session's own loop sees that.
   connection.send(type, transfer.frame, wire::bytes(reply_)).ignore();

@@ -51,7 +51,8 @@ struct Transfer {
 
 class Dispatcher {
  public:
-  Dispatcher(const Env& env, Store& store, std::unique_ptr<RequestPolicy> policy);
+  // `boot` stands in every reply; see DataServerOptions.
+  Dispatcher(const Env& env, Store& store, std::unique_ptr<RequestPolicy> policy, std::uint64_t boot);
   Dispatcher(const Dispatcher&) = delete;
   Dispatcher& operator=(const Dispatcher&) = delete;
   ~Dispatcher() = default;
@@ -87,6 +88,7 @@ class Dispatcher {
   const Env& env_;
   Store& store_;
   std::unique_ptr<RequestPolicy> policy_;
+  std::uint64_t boot_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Transfer>> transfers_;  // queued or in service
   std::uint64_t next_id_ = 1;
   std::size_t in_service_ = 0;

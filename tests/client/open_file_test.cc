@@ -238,5 +238,29 @@ TEST_F(OpenFileTest, OneFullServerIsNoSpaceAndTheOthersKeepTheirBytes) {
   EXPECT_EQ(back, first);
 }
 
+TEST_F(OpenFileTest, SyncFailsWhenAServerLostPowerAfterTheWrite) {
+  start();
+  auto file = open("/a");
+  ASSERT_TRUE(run(file->write(0_B, random_bytes(1 << 20, 1))).ok());
+  ASSERT_TRUE(run(file->sync()).ok());
+  ASSERT_TRUE(run(file->write(0_B, random_bytes(1 << 20, 2))).ok());
+  cluster_->lose_power_data(1);
+  cluster_->start_data(1);
+  const Status status = run(file->sync());
+  EXPECT_EQ(status.code(), Code::io_error);
+  EXPECT_NE(status.message().find("data server 1"), std::string::npos) << status.message();
+  ASSERT_TRUE(run(file->write(0_B, random_bytes(1 << 20, 2))).ok());
+  EXPECT_TRUE(run(file->sync()).ok()) << "what was written again is safe";
+}
+
+TEST_F(OpenFileTest, SyncSucceedsAfterAMereRestart) {
+  start();
+  auto file = open("/a");
+  ASSERT_TRUE(run(file->write(0_B, random_bytes(1 << 20, 1))).ok());
+  cluster_->stop_data(1);
+  cluster_->start_data(1);
+  EXPECT_TRUE(run(file->sync()).ok());
+}
+
 }  // namespace
 }  // namespace tutti

@@ -1,6 +1,6 @@
 #include "tests/fuzz/fuzz_world.h"
 
-#include <cstring>
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -62,7 +62,7 @@ class World {
     if (!connection_) return;
     std::vector<std::uint64_t> aligned((payload.size() + 7) / 8);
     const std::span<std::byte> bytes = std::as_writable_bytes(std::span(aligned)).first(payload.size());
-    std::memcpy(bytes.data(), payload.data(), payload.size());
+    std::copy(payload.begin(), payload.end(), bytes.begin());
     if ((flags & kSign) != 0) sign(type, bytes);
     connection_->send(wire::request_type(type), ++next_id_, bytes).ignore();
     simulation_.run(sleep(&clock_, 100_ms));

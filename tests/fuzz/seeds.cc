@@ -34,7 +34,7 @@ flatbuffers::Offset<wire::Place> place(Builder& builder, const char* path) {
 }
 
 void data_seeds(const std::filesystem::path& directory) {
-  const wire::Capability capability(42, 0, 15, 0, std::vector<std::uint8_t>(32));
+  const wire::Capability capability(42, 0, 15, 0);
   const wire::Tag tag(1, 1, 1, 1, 0);
   for (const char* target : {"read", "write"}) {
     Builder builder;
@@ -95,7 +95,7 @@ void tree_seeds(const std::filesystem::path& directory) {
 }
 
 void other_seeds(const std::filesystem::path& directory) {
-  const wire::Capability capability(2, 0, 15, 0, std::vector<std::uint8_t>(32));
+  const wire::Capability capability(2, 0, 15, 0);
   const auto make = [&](const char* target, auto build) {
     Builder builder;
     build(builder);

@@ -149,7 +149,7 @@ class AtTheDoor(HostsTest):
 
         put()
         quiet, crowded, opened = [], [], 0
-        rounds = int(os.environ.get("TUTTI_CROWD_ROUNDS", "2"))
+        rounds = int(os.environ.get("TUTTI_CROWD_ROUNDS", "4"))
         for _ in range(rounds):
             quiet.append(min(put() for _ in range(3)))
             crowd = stranger.start(

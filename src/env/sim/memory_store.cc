@@ -70,11 +70,8 @@ Task<Status> MemoryStore::write(ObjectId object, Bytes offset, Bytes length, Sou
   Bytes done;
   while (done < length) {
     const std::uint64_t step = std::min((length - done).count(), kPiece);
-    std::byte* place = scratch_.get() + kPiece;
-    if (!options_.phantom) {
-      if (!buffer) buffer = std::make_unique_for_overwrite<std::byte[]>(step);
-      place = buffer.get();
-    }
+    if (!options_.phantom && !buffer) buffer = std::make_unique_for_overwrite<std::byte[]>(step);
+    std::byte* place = options_.phantom ? scratch_.get() + kPiece : buffer.get();
     TUTTI_CO_TRY(co_await source.fill(done, {place, step}));
     TUTTI_CO_TRY(write_piece(object, offset + done, {place, step}));
     done += Bytes(step);
