@@ -38,7 +38,8 @@ SessionInfo session_info(const ClusterMap& map, const ClientOptions& options) {
 
 // "stat /a/b: ..." before the message of a failed operation.
 Status about(const Status& status, std::string_view what, std::string_view path) {
-  return status.with_context(fmt::format("{} {}", what, path));
+  const std::string context = fmt::format("{} {}", what, path);
+  return status.message().starts_with(context) ? status : status.with_context(context);  // servers say it already
 }
 
 }  // namespace

@@ -245,7 +245,9 @@ Task<void> FaultWorker::sync(std::size_t file) {
   const Nanos began = world_.now();
   const Status status = co_await handle->sync();
   doubt.settle(status.ok());
-  ended(fmt::format("sync {} [{}]", watched.path, id), began, status);
+  // A server that has lost power since the last sync makes this one fail, as it must.
+  const bool after_loss = status.code() == Code::io_error && world_.counts.power_losses > 0;
+  ended(fmt::format("sync {} [{}]", watched.path, id), began, status, after_loss);
 }
 
 Task<void> FaultWorker::ask_size(std::size_t file) {
