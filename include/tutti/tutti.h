@@ -28,9 +28,9 @@ typedef struct tutti_file tutti_file;
 
 /* Zero in a field means its default. */
 typedef struct tutti_options {
-  uint64_t application;      /* id of the application that requests are counted for; default: drawn at random */
-  uint64_t patience_ms;      /* how long to go on without word from a server; default 60,000 */
-  const char* job;           /* id of the batch job, for accounting */
+  uint64_t application; /* id of the application that requests are counted for; default: drawn at random */
+  uint64_t patience_ms; /* how long to go on without word from a server; default 60,000 */
+  const char* job;      /* id of the batch job, for accounting */
 } tutti_options;
 
 /* How a new file is striped. Zero in stripe_size or stripe_count, or -1 in first_server, means the default of the
@@ -45,11 +45,11 @@ enum { TUTTI_FILE = 1, TUTTI_DIRECTORY = 2, TUTTI_SYMLINK = 3 };
 
 typedef struct tutti_attributes {
   uint64_t inode;
-  int type;                  /* TUTTI_FILE, ... */
+  int type; /* TUTTI_FILE, ... */
   uint32_t mode, uid, gid, links;
   uint64_t size;
   int64_t accessed_ns, modified_ns, changed_ns; /* since 1970 */
-  uint64_t stripe_size;      /* of a file, or what new files in a directory get; 0: no default of its own */
+  uint64_t stripe_size; /* of a file, or what new files in a directory get; 0: no default of its own */
   uint32_t stripe_count, first_server, server_total;
 } tutti_attributes;
 
@@ -70,8 +70,8 @@ TUTTI_API const char* tutti_error(void);
 
 /* `flags` as for open(2): O_RDONLY, O_WRONLY or O_RDWR, with O_CREAT, O_EXCL, O_TRUNC. `layout` may be NULL and counts
  * when the file is created. `mode` is used as it is: the caller applies its umask. */
-TUTTI_API int tutti_open(tutti_client* client, const char* path, int flags, mode_t mode, const tutti_layout* layout,
-                         tutti_file** file);
+TUTTI_API int tutti_open(tutti_client* client, const char* path, int flags, mode_t mode,
+                         const tutti_layout* layout, tutti_file** file);
 /* Frees the handle in any case. */
 TUTTI_API int tutti_close(tutti_file* file);
 /* Fewer bytes than asked for only at the end of the file. */
@@ -103,7 +103,8 @@ TUTTI_API int tutti_mkdir(tutti_client* client, const char* path, mode_t mode, c
 TUTTI_API int tutti_rmdir(tutti_client* client, const char* path);
 /* Calls `visit` for each entry in order of name, until it returns other than 0, which is then returned. */
 TUTTI_API int tutti_list(tutti_client* client, const char* path,
-                         int (*visit)(const char* name, int type, uint64_t inode, void* context), void* context);
+                         int (*visit)(const char* name, int type, uint64_t inode, void* context),
+                         void* context);
 TUTTI_API int tutti_chmod(tutti_client* client, const char* path, mode_t mode);
 /* (uid_t)-1 or (gid_t)-1 leaves that one as it is. */
 TUTTI_API int tutti_chown(tutti_client* client, const char* path, uid_t uid, gid_t gid);

@@ -56,7 +56,9 @@ class [[nodiscard]] Outcome<void> {
 
 namespace api {
 inline Error last_error(long negative) { return Error{static_cast<int>(-negative), tutti_error()}; }
-inline Outcome<void> done(long result) { return result < 0 ? Outcome<void>(last_error(result)) : Outcome<void>(); }
+inline Outcome<void> done(long result) {
+  return result < 0 ? Outcome<void>(last_error(result)) : Outcome<void>();
+}
 inline Outcome<std::size_t> count(long result) {
   if (result < 0) return last_error(result);
   return static_cast<std::size_t>(result);
@@ -105,13 +107,15 @@ class Client {
   // An empty name: $TUTTI_CLUSTER, else the cluster of `tutti up`.
   static Outcome<Client> connect(const std::string& cluster_file = {}, const tutti_options& options = {}) {
     tutti_client* client = nullptr;
-    const int result = tutti_connect(cluster_file.empty() ? nullptr : cluster_file.c_str(), &options, &client);
+    const int result =
+        tutti_connect(cluster_file.empty() ? nullptr : cluster_file.c_str(), &options, &client);
     if (result < 0) return api::last_error(result);
     return Client(client);
   }
 
   // `flags` as for open(2).
-  Outcome<File> open(const std::string& path, int flags, mode_t mode = 0644, const tutti_layout* layout = nullptr) {
+  Outcome<File> open(const std::string& path, int flags, mode_t mode = 0644,
+                     const tutti_layout* layout = nullptr) {
     tutti_file* file = nullptr;
     const int result = tutti_open(handle_.get(), path.c_str(), flags, mode, layout, &file);
     if (result < 0) return api::last_error(result);
@@ -139,11 +143,16 @@ class Client {
     if (result < 0) return api::last_error(result);
     return entries;
   }
-  Outcome<void> make_directory(const std::string& path, mode_t mode = 0755, const tutti_layout* layout = nullptr) {
+  Outcome<void> make_directory(const std::string& path, mode_t mode = 0755,
+                               const tutti_layout* layout = nullptr) {
     return api::done(tutti_mkdir(handle_.get(), path.c_str(), mode, layout));
   }
-  Outcome<void> remove_directory(const std::string& path) { return api::done(tutti_rmdir(handle_.get(), path.c_str())); }
-  Outcome<void> unlink(const std::string& path) { return api::done(tutti_unlink(handle_.get(), path.c_str())); }
+  Outcome<void> remove_directory(const std::string& path) {
+    return api::done(tutti_rmdir(handle_.get(), path.c_str()));
+  }
+  Outcome<void> unlink(const std::string& path) {
+    return api::done(tutti_unlink(handle_.get(), path.c_str()));
+  }
   Outcome<void> rename(const std::string& from, const std::string& to) {
     return api::done(tutti_rename(handle_.get(), from.c_str(), to.c_str()));
   }

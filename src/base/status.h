@@ -27,19 +27,19 @@ enum class Code : std::uint16_t {
   invalid = 7,
   no_space = 8,
   io_error = 9,
-  unavailable = 10,   // peer gone or unreachable; the operation may be repeated
-  timed_out = 11,     // the configured patience is over
-  busy = 12,          // a limit is reached; wait and repeat
+  unavailable = 10,  // peer gone or unreachable; the operation may be repeated
+  timed_out = 11,    // the configured patience is over
+  busy = 12,         // a limit is reached; wait and repeat
   cancelled = 13,
-  malformed = 14,     // a message or a stored record that does not parse
+  malformed = 14,  // a message or a stored record that does not parse
   bad_capability = 15,
-  expired = 16,       // a capability that was good once; renew it
-  version = 17,       // protocol or on-disk format of another version
+  expired = 16,  // a capability that was good once; renew it
+  version = 17,  // protocol or on-disk format of another version
   too_large = 18,
   name_too_long = 19,
   too_many_links = 20,
   cross_device = 21,
-  stale = 22,         // the file was removed while open
+  stale = 22,  // the file was removed while open
   read_only = 23,
   unsupported = 24,
   internal = 25,
@@ -90,8 +90,10 @@ template <typename T>
 class [[nodiscard]] Result {
  public:
   using value_type = T;
-  Result(T value) : state_(std::in_place_index<1>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
-  Result(Status status) : state_(std::in_place_index<0>, std::move(status)) {  // NOLINT(google-explicit-constructor)
+  Result(T value)
+      : state_(std::in_place_index<1>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  Result(Status status)
+      : state_(std::in_place_index<0>, std::move(status)) {  // NOLINT(google-explicit-constructor)
     assert(!std::get<0>(state_).ok());
   }
   Result(Code code, std::string message) : Result(Status(code, std::move(message))) {}
@@ -116,16 +118,16 @@ class [[nodiscard]] Result {
 }  // namespace tutti
 
 // The three propagation macros of the code base. In a coroutine: TUTTI_CO_TRY(co_await f()).
-#define TUTTI_TRY(expression)                                   \
-  do {                                                          \
-    if (::tutti::Status tried_ = (expression); !tried_.ok()) {  \
-      return tried_;                                            \
-    }                                                           \
+#define TUTTI_TRY(expression)                                  \
+  do {                                                         \
+    if (::tutti::Status tried_ = (expression); !tried_.ok()) { \
+      return tried_;                                           \
+    }                                                          \
   } while (false)
 
-#define TUTTI_CO_TRY(expression)                                \
-  do {                                                          \
-    if (::tutti::Status tried_ = (expression); !tried_.ok()) {  \
-      co_return tried_;                                         \
-    }                                                           \
+#define TUTTI_CO_TRY(expression)                               \
+  do {                                                         \
+    if (::tutti::Status tried_ = (expression); !tried_.ok()) { \
+      co_return tried_;                                        \
+    }                                                          \
   } while (false)

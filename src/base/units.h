@@ -66,8 +66,12 @@ class Bytes {
 inline namespace literals {
 constexpr Nanos operator""_ns(unsigned long long n) { return Nanos(static_cast<std::int64_t>(n)); }
 constexpr Nanos operator""_us(unsigned long long n) { return Nanos(static_cast<std::int64_t>(n) * 1'000); }
-constexpr Nanos operator""_ms(unsigned long long n) { return Nanos(static_cast<std::int64_t>(n) * 1'000'000); }
-constexpr Nanos operator""_s(unsigned long long n) { return Nanos(static_cast<std::int64_t>(n) * 1'000'000'000); }
+constexpr Nanos operator""_ms(unsigned long long n) {
+  return Nanos(static_cast<std::int64_t>(n) * 1'000'000);
+}
+constexpr Nanos operator""_s(unsigned long long n) {
+  return Nanos(static_cast<std::int64_t>(n) * 1'000'000'000);
+}
 constexpr Bytes operator""_B(unsigned long long n) { return Bytes(n); }
 constexpr Bytes operator""_KiB(unsigned long long n) { return Bytes(n << 10U); }
 constexpr Bytes operator""_MiB(unsigned long long n) { return Bytes(n << 20U); }

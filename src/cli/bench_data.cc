@@ -60,7 +60,8 @@ Result<double> throughput(BenchWorkers& workers, const std::string& how, const P
   // One client gets its quarter of the file four times over, so that every measurement moves the same bytes.
   const std::size_t passes = 2 * kClients / point.clients;
   const auto answers = workers.ask(
-      fmt::format("transfer {} {} {} {}", how, point.write ? "write" : "read", point.size, passes), point.clients);
+      fmt::format("transfer {} {} {} {}", how, point.write ? "write" : "read", point.size, passes),
+      point.clients);
   if (!answers.ok()) return answers.status();
   double slowest = 0;
   for (const auto& row : *answers) slowest = std::max(slowest, row[0]);

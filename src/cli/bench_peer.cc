@@ -68,7 +68,8 @@ Result<std::unique_ptr<RawTcpPeer>> RawTcpPeer::start() {
   }
   Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   std::unique_ptr<RawTcpPeer> peer(new RawTcpPeer(std::move(socket), child));
-  if (::connect(peer->socket_.get(), generic, length) != 0) return Status::from_errno(errno, "connect to the raw peer");
+  if (::connect(peer->socket_.get(), generic, length) != 0)
+    return Status::from_errno(errno, "connect to the raw peer");
   ::setsockopt(peer->socket_.get(), IPPROTO_TCP, TCP_NODELAY, &no_delay, sizeof(no_delay));
   return peer;
 }

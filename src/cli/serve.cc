@@ -41,7 +41,8 @@ bool on_rotating_disk(const std::string& directory) {
   struct stat info {};
   if (::stat(directory.c_str(), &info) != 0) return false;
   const std::string device = fmt::format("/sys/dev/block/{}:{}", major(info.st_dev), minor(info.st_dev));
-  for (const char* queue : {"/queue/rotational", "/../queue/rotational"}) {  // the second: of a partition's disk
+  for (const char* queue :
+       {"/queue/rotational", "/../queue/rotational"}) {  // the second: of a partition's disk
     char answer = '0';
     if (std::ifstream(device + queue) >> answer) return answer == '1';
   }

@@ -88,7 +88,8 @@ void fill(tutti_attributes& out, const tutti::Attributes& in) {
 }
 
 int stat_path(tutti_client* client, const char* path, bool follow, tutti_attributes* attributes) {
-  if (client == nullptr || attributes == nullptr) return invalid("stat: no client or no place for the attributes");
+  if (client == nullptr || attributes == nullptr)
+    return invalid("stat: no client or no place for the attributes");
   const auto found = client->loop.run(client->system.stat(path_of(path), follow));
   if (!found.ok()) return fail(found.status());
   fill(*attributes, *found);
@@ -106,7 +107,8 @@ template <typename Byte>
 std::vector<std::span<Byte>> memory_of(const iovec* buffers, size_t count) {
   std::vector<std::span<Byte>> list;
   list.reserve(count);
-  for (size_t i = 0; i < count; ++i) list.emplace_back(static_cast<Byte*>(buffers[i].iov_base), buffers[i].iov_len);
+  for (size_t i = 0; i < count; ++i)
+    list.emplace_back(static_cast<Byte*>(buffers[i].iov_base), buffers[i].iov_len);
   return list;
 }
 
@@ -131,7 +133,8 @@ int tutti_connect(const char* cluster_file, const tutti_options* options, tutti_
   tutti::ClientOptions wanted;
   if (options != nullptr) {
     wanted.application = options->application;
-    if (options->patience_ms != 0) wanted.patience = Nanos(static_cast<std::int64_t>(options->patience_ms) * 1'000'000);
+    if (options->patience_ms != 0)
+      wanted.patience = Nanos(static_cast<std::int64_t>(options->patience_ms) * 1'000'000);
     if (options->job != nullptr) wanted.job = options->job;
   }
   wanted.program = program_invocation_short_name;
@@ -179,8 +182,8 @@ ssize_t tutti_pwrite(tutti_file* file, const void* buffer, size_t length, uint64
   return status.ok() ? static_cast<ssize_t>(length) : fail(status);
 }
 
-ssize_t tutti_read_list(tutti_file* file, const tutti_extent* extents, size_t extent_count, const iovec* buffers,
-                        size_t buffer_count) {
+ssize_t tutti_read_list(tutti_file* file, const tutti_extent* extents, size_t extent_count,
+                        const iovec* buffers, size_t buffer_count) {
   if (file == nullptr) return invalid("read: no file");
   const auto list = extents_of(extents, extent_count);
   const auto memory = memory_of<std::byte>(buffers, buffer_count);
@@ -188,8 +191,8 @@ ssize_t tutti_read_list(tutti_file* file, const tutti_extent* extents, size_t ex
   return got.ok() ? static_cast<ssize_t>(got->count()) : fail(got.status());
 }
 
-ssize_t tutti_write_list(tutti_file* file, const tutti_extent* extents, size_t extent_count, const iovec* buffers,
-                         size_t buffer_count) {
+ssize_t tutti_write_list(tutti_file* file, const tutti_extent* extents, size_t extent_count,
+                         const iovec* buffers, size_t buffer_count) {
   if (file == nullptr) return invalid("write: no file");
   const auto list = extents_of(extents, extent_count);
   const auto memory = memory_of<const std::byte>(buffers, buffer_count);
@@ -211,7 +214,8 @@ int tutti_ftruncate(tutti_file* file, uint64_t length) {
 }
 
 int tutti_fstat(tutti_file* file, tutti_attributes* attributes) {
-  if (file == nullptr || attributes == nullptr) return invalid("stat: no file or no place for the attributes");
+  if (file == nullptr || attributes == nullptr)
+    return invalid("stat: no file or no place for the attributes");
   const auto size = file->client.loop.run(file->file->size());
   if (!size.ok()) return fail(size.status());
   fill(*attributes, file->file->attributes());
@@ -278,7 +282,8 @@ int tutti_list(tutti_client* client, const char* path,
   const auto entries = client->loop.run(client->system.list(path_of(path), false));
   if (!entries.ok()) return fail(entries.status());
   for (const auto& entry : *entries) {
-    if (const int answer = visit(entry.name.c_str(), static_cast<int>(entry.type), entry.inode, context); answer != 0) {
+    if (const int answer = visit(entry.name.c_str(), static_cast<int>(entry.type), entry.inode, context);
+        answer != 0) {
       return answer;
     }
   }
@@ -306,7 +311,8 @@ int tutti_utimes(tutti_client* client, const char* path, int64_t accessed_ns, in
 }
 
 int tutti_space(tutti_client* client, uint64_t* total, uint64_t* free_bytes) {
-  if (client == nullptr || total == nullptr || free_bytes == nullptr) return invalid("space: no client or no place");
+  if (client == nullptr || total == nullptr || free_bytes == nullptr)
+    return invalid("space: no client or no place");
   const auto space = client->loop.run(client->system.space());
   if (!space.ok()) return fail(space.status());
   *total = space->total.count();

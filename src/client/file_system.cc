@@ -39,7 +39,8 @@ SessionInfo session_info(const ClusterMap& map, const ClientOptions& options) {
 // "stat /a/b: ..." before the message of a failed operation.
 Status about(const Status& status, std::string_view what, std::string_view path) {
   const std::string context = fmt::format("{} {}", what, path);
-  return status.message().starts_with(context) ? status : status.with_context(context);  // servers say it already
+  return status.message().starts_with(context) ? status
+                                               : status.with_context(context);  // servers say it already
 }
 
 }  // namespace
@@ -127,9 +128,9 @@ std::uint64_t FileSystem::application() const { return impl_->options.applicatio
 Task<Result<std::unique_ptr<OpenFile>>> FileSystem::open(std::string path, OpenOptions options) {
   Builder builder;
   const auto where = place(builder, path);
-  const std::uint32_t flags = (options.read ? wire::kOpenRead : 0U) | (options.write ? wire::kOpenWrite : 0U) |
-                              (options.create ? wire::kOpenCreate : 0U) |
-                              (options.exclusive ? wire::kOpenExclusive : 0U);
+  const std::uint32_t flags =
+      (options.read ? wire::kOpenRead : 0U) | (options.write ? wire::kOpenWrite : 0U) |
+      (options.create ? wire::kOpenCreate : 0U) | (options.exclusive ? wire::kOpenExclusive : 0U);
   const wire::LayoutWish wish = to_wire(options.layout);
   builder.Finish(wire::CreateOpenRequest(builder, where, flags, options.mode, &wish, impl_->next_change()));
   auto reply = co_await impl_->ask_meta<wire::NodeReply>(wire::Type::open, wire::bytes(builder));
@@ -141,8 +142,8 @@ Task<Result<std::unique_ptr<OpenFile>>> FileSystem::open(std::string path, OpenO
   Attributes attributes = to_attributes(*node->attributes());
   TUTTI_CO_TRY(about(attributes.layout.validate(), "open", path));
   if (attributes.layout.server_total > impl_->data.size()) {
-    co_return Status(Code::invalid, fmt::format("open {}: striped over {} servers, the cluster map has {}", path,
-                                                attributes.layout.server_total, impl_->data.size()));
+    co_return Status(Code::invalid, fmt::format("open {}: striped over {} servers, the cluster map has {}",
+                                                path, attributes.layout.server_total, impl_->data.size()));
   }
   std::unique_ptr<OpenFile> file(new OpenFile(
       std::make_unique<OpenFile::Impl>(*impl_, path, std::move(attributes), *node->capability(), flags)));
@@ -157,7 +158,8 @@ Task<Result<Attributes>> FileSystem::stat(std::string path, bool follow) {
   auto reply = co_await impl_->ask_meta<wire::NodeReply>(wire::Type::lookup, wire::bytes(builder));
   if (!reply.ok()) co_return about(reply.status(), "stat", path);
   const auto* node = flatbuffers::GetRoot<wire::NodeReply>(reply->payload.data());
-  if (node->attributes() == nullptr) co_return Status(Code::malformed, "stat " + path + ": the reply lacks attributes");
+  if (node->attributes() == nullptr)
+    co_return Status(Code::malformed, "stat " + path + ": the reply lacks attributes");
   Attributes attributes = to_attributes(*node->attributes());
   if (attributes.type == FileType::file && node->capability() != nullptr) {
     auto length = co_await impl_->file_length(attributes.layout, *node->capability());
@@ -178,21 +180,16 @@ Task<Status> FileSystem::make_directory(std::string path, std::uint32_t mode, La
   co_return about(reply.status(), "mkdir", path);
 }
 
-Task<Status> FileSystem::remove_directory(std::string path) {
+Task<Status> FileSystem::Impl::remove(std::string path, bool directory) {
   Builder builder;
   const auto where = place(builder, path);
-  builder.Finish(wire::CreateRemoveRequest(builder, where, true, impl_->next_change()));
-  auto reply = co_await impl_->ask_meta<wire::StatusReply>(wire::Type::remove, wire::bytes(builder));
-  co_return about(reply.status(), "rmdir", path);
+  builder.Finish(wire::CreateRemoveRequest(builder, where, directory, next_change()));
+  auto reply = co_await ask_meta<wire::StatusReply>(wire::Type::remove, wire::bytes(builder));
+  co_return about(reply.status(), directory ? "rmdir" : "unlink", path);
 }
 
-Task<Status> FileSystem::unlink(std::string path) {
-  Builder builder;
-  const auto where = place(builder, path);
-  builder.Finish(wire::CreateRemoveRequest(builder, where, false, impl_->next_change()));
-  auto reply = co_await impl_->ask_meta<wire::StatusReply>(wire::Type::remove, wire::bytes(builder));
-  co_return about(reply.status(), "unlink", path);
-}
+Task<Status> FileSystem::remove_directory(std::string path) { return impl_->remove(std::move(path), true); }
+Task<Status> FileSystem::unlink(std::string path) { return impl_->remove(std::move(path), false); }
 
 Task<Status> FileSystem::rename(std::string from, std::string to, bool exclusive) {
   Builder builder;
@@ -259,7 +256,8 @@ Task<Status> FileSystem::set_attributes(std::string path, AttributeChange change
   const auto where = place(builder, path);
   const std::uint32_t mask = (change.mode ? wire::kSetMode : 0U) | (change.uid ? wire::kSetUid : 0U) |
                              (change.gid ? wire::kSetGid : 0U) | (change.accessed ? wire::kSetAccessed : 0U) |
-                             (change.modified ? wire::kSetModified : 0U) | (change.layout ? wire::kSetLayout : 0U);
+                             (change.modified ? wire::kSetModified : 0U) |
+                             (change.layout ? wire::kSetLayout : 0U);
   const wire::LayoutWish wish = to_wire(change.layout.value_or(LayoutWish()));
   builder.Finish(wire::CreateSetAttributesRequest(
       builder, where, follow, mask, change.mode.value_or(0), change.uid.value_or(0), change.gid.value_or(0),

@@ -32,9 +32,9 @@ struct ClientOptions {
   std::uint64_t application = 0;  // 0: the client's id
   std::string job;                // of the batch system, for accounting
   std::string program;
-  Nanos patience = 60_s;          // how long an operation goes on without word from a server before it fails
-  Nanos first_patience = 5_s;     // the same for a server that has never answered
-  Bytes piece = 4_MiB;            // the largest part of a transfer in one message
+  Nanos patience = 60_s;       // how long an operation goes on without word from a server before it fails
+  Nanos first_patience = 5_s;  // the same for a server that has never answered
+  Bytes piece = 4_MiB;         // the largest part of a transfer in one message
   std::size_t pieces_in_flight = 16;  // of one operation
   std::uint32_t inline_limit = 8192;  // reads of at most so many bytes come inside the reply
 };
@@ -48,10 +48,10 @@ struct Attributes {
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
   std::uint32_t links = 0;
-  Bytes size;  // files: asked from the data servers
+  Bytes size;                         // files: asked from the data servers
   Nanos accessed, modified, changed;  // wall
-  Layout layout;       // directories: the default for new files; stripe_size 0 if it has none
-  std::string target;  // symlinks
+  Layout layout;                      // directories: the default for new files; stripe_size 0 if it has none
+  std::string target;                 // symlinks
 };
 
 struct DirectoryEntry {

@@ -32,6 +32,8 @@ class FileSystem::Impl {
   // The length of a file, from the objects on its data servers; `capability` must give kRightLength.
   Task<Result<Bytes>> file_length(const Layout& layout, const wire::Capability& capability);
 
+  Task<Status> remove(std::string path, bool directory);
+
   const Env env;
   const ClusterMap map;
   const ClientOptions options;

@@ -74,12 +74,13 @@ Task<Result<std::shared_ptr<Channel>>> ServerLink::attempt() {
   flatbuffers::FlatBufferBuilder builder;
   const auto job = builder.CreateString(info_.job);
   const auto program = builder.CreateString(info_.program);
-  builder.Finish(wire::CreateSessionRequest(builder, wire::kProtocolVersion, info_.client, info_.application, job,
-                                            program));
+  builder.Finish(wire::CreateSessionRequest(builder, wire::kProtocolVersion, info_.client, info_.application,
+                                            job, program));
   auto reply = co_await channel->call(wire::request_type(wire::Type::session), wire::bytes(builder));
   if (!reply.ok()) co_return reply.status();
   const auto* message = wire::parse<wire::SessionReply>(reply->payload);
-  if (message == nullptr) co_return Status(Code::malformed, name_ + " sent a session reply that does not parse");
+  if (message == nullptr)
+    co_return Status(Code::malformed, name_ + " sent a session reply that does not parse");
   TUTTI_CO_TRY(wire::status_of(*message).with_context(name_));
   if (info_.cluster != 0 && message->cluster() != info_.cluster) {
     co_return Status(Code::invalid, fmt::format("{} at {} belongs to another cluster", name_, address_));
@@ -97,7 +98,8 @@ Task<Status> ServerLink::pause(Nanos since, const Status& failure) {
   }
   backoff_ = std::clamp(backoff_ * 2, kFirstPause, kLongestPause);
   // Jitter keeps a thousand clients from knocking in the same instant.
-  const auto jitter = static_cast<std::int64_t>(env_.random.below(static_cast<std::uint64_t>(backoff_.count() / 2)));
+  const auto jitter =
+      static_cast<std::int64_t>(env_.random.below(static_cast<std::uint64_t>(backoff_.count() / 2)));
   const Nanos length = std::min(backoff_ - Nanos(jitter), patience);
   co_await env_.clock.sleep(length);
   co_return Status();
@@ -113,7 +115,8 @@ Task<void> ServerLink::watch(std::shared_ptr<Channel> channel) {
     flatbuffers::FlatBufferBuilder builder(64);
     builder.Finish(wire::CreateStatusRequest(builder));
     const auto alive = co_await with_timeout(
-        env_.clock, interval, channel->call(wire::request_type(wire::Type::status), wire::bytes(builder)), "sign of life");
+        env_.clock, interval, channel->call(wire::request_type(wire::Type::status), wire::bytes(builder)),
+        "sign of life");
     if (alive.ok()) {
       heard();
     } else if (!channel->closed()) {

@@ -10,9 +10,6 @@
 namespace tutti {
 namespace {
 
-constexpr std::size_t kExtentsPerPiece = 1024;
-static_assert(kExtentsPerPiece <= wire::kMaxExtents && kExtentsPerPiece <= wire::kMaxSegments);
-
 // Memory named to a server for the time of one request. If the request is given up, the connection is closed with
 // it: a server must not find the memory in another use.
 class Exposed {
@@ -63,7 +60,8 @@ std::vector<Segment> segments_of(std::span<const Span> memory) {
   std::vector<Segment> segments;
   segments.reserve(memory.size());
   for (const auto& piece : memory) {
-    if (!piece.empty()) segments.push_back(Segment{reinterpret_cast<std::uint64_t>(piece.data()), piece.size()});
+    if (!piece.empty())
+      segments.push_back(Segment{reinterpret_cast<std::uint64_t>(piece.data()), piece.size()});
   }
   return segments;
 }
@@ -71,7 +69,8 @@ std::vector<Segment> segments_of(std::span<const Span> memory) {
 Status check_list(std::span<const Extent> file, std::span<const Segment> memory) {
   std::uint64_t in_file = 0;
   for (const Extent& extent : file) {
-    if (extent.offset.count() > wire::kMaxOffset || extent.length.count() > wire::kMaxOffset - extent.offset.count()) {
+    if (extent.offset.count() > wire::kMaxOffset ||
+        extent.length.count() > wire::kMaxOffset - extent.offset.count()) {
       return {Code::too_large, fmt::format("extent {}+{} lies past the largest offset", extent.offset.count(),
                                            extent.length.count())};
     }
@@ -110,65 +109,8 @@ Status OpenFile::Impl::synced(std::uint32_t slot, std::uint64_t boot, std::uint6
   return {Code::io_error, "it lost power after writes that were not synced: write them again"};
 }
 
-// Cuts each server's share where a message would get too large. Pieces of different
-// servers alternate, so that all servers have work from the start.
-std::vector<OpenFile::Impl::Piece> OpenFile::Impl::cut_into_pieces(std::span<const Share> shares,
-                                                                   std::span<const Segment> memory) const {
-  std::vector<std::uint64_t> begins;  // where each segment begins in the buffer
-  begins.reserve(memory.size());
-  std::uint64_t sum = 0;
-  for (const Segment& segment : memory) {
-    begins.push_back(sum);
-    sum += segment.length;
-  }
-  const Bytes most = system_.options.piece;
-  std::vector<std::pair<std::size_t, Piece>> ranked;  // by the rank of the piece in its share
-  for (const Share& share : shares) {
-    std::size_t rank = 0;
-    Piece piece;
-    std::size_t object = 0;
-    Bytes object_done;
-    for (const Extent& place : share.buffer) {
-      std::uint64_t at = place.offset.count();
-      auto segment = static_cast<std::size_t>(std::upper_bound(begins.begin(), begins.end(), at) - begins.begin()) - 1;
-      while (at < place.end().count()) {
-        if (piece.length == most || piece.object.size() == kExtentsPerPiece ||
-            piece.memory.size() == kExtentsPerPiece) {
-          ranked.emplace_back(rank++, std::exchange(piece, Piece()));
-        }
-        const std::uint64_t in_segment = at - begins[segment];
-        const Extent& extent = share.object[object];
-        const Bytes step = std::min({Bytes(place.end().count() - at), Bytes(memory[segment].length - in_segment),
-                                     extent.length - object_done, most - piece.length});
-        piece.slot = share.slot;
-        const Extent part{extent.offset + object_done, step};
-        if (!piece.object.empty() && piece.object.back().end() == part.offset) {
-          piece.object.back().length += step;
-        } else {
-          piece.object.push_back(part);
-        }
-        piece.memory.push_back(Segment{memory[segment].address + in_segment, step.count()});
-        piece.length += step;
-        at += step.count();
-        object_done += step;
-        if (object_done == extent.length) {
-          ++object;
-          object_done = 0_B;
-        }
-        if (in_segment + step.count() == memory[segment].length) ++segment;
-      }
-    }
-    if (piece.length > 0_B) ranked.emplace_back(rank, std::move(piece));
-  }
-  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<Piece> pieces;
-  pieces.reserve(ranked.size());
-  for (auto& [rank, piece] : ranked) pieces.push_back(std::move(piece));
-  return pieces;
-}
-
-Task<Status> OpenFile::Impl::transfer(bool write, std::span<const Extent> file, std::span<const Segment> memory,
-                                      bool& short_read) {
+Task<Status> OpenFile::Impl::transfer(bool write, std::span<const Extent> file,
+                                      std::span<const Segment> memory, bool& short_read) {
   short_read = false;
   TUTTI_CO_TRY(check_list(file, memory).with_context(path_));
   Job job;
@@ -177,7 +119,7 @@ Task<Status> OpenFile::Impl::transfer(bool write, std::span<const Extent> file, 
   Bytes bottleneck;
   for (const Share& share : shares) bottleneck = std::max(bottleneck, share.length);
   job.tag = system_.tag(bottleneck);
-  job.pieces = cut_into_pieces(shares, memory);
+  job.pieces = cut_into_pieces(shares, memory, system_.options.piece);
   if (job.pieces.empty()) co_return Status();
   Status first;
   if (job.pieces.size() == 1) {
@@ -221,7 +163,8 @@ Task<Status> OpenFile::Impl::move(Job& job, const Piece& piece) {
     if (reply.ok()) {
       server.heard();
       const auto* message = wire::parse<wire::TransferReply>(reply->payload);
-      if (message == nullptr) co_return Status(Code::malformed, server.name() + " sent a reply that does not parse");
+      if (message == nullptr)
+        co_return Status(Code::malformed, server.name() + " sent a reply that does not parse");
       failure = wire::status_of(*message);
       if (failure.ok()) {
         if (job.write) wrote(piece.slot, message->boot());
@@ -233,17 +176,21 @@ Task<Status> OpenFile::Impl::move(Job& job, const Piece& piece) {
     }
     switch (failure.code()) {
       case Code::unavailable:
-      case Code::busy: TUTTI_CO_TRY(co_await server.pause(since, failure)); break;
+      case Code::busy:
+        TUTTI_CO_TRY(co_await server.pause(since, failure));
+        break;
       case Code::expired:
         if (++renewals > 3) co_return failure;
         TUTTI_CO_TRY(co_await renew());
         break;
-      default: co_return failure.with_context(server.name());
+      default:
+        co_return failure.with_context(server.name());
     }
   }
 }
 
-Task<Result<Channel::Reply>> OpenFile::Impl::ask(Channel& channel, bool write, const Piece& piece, wire::Tag tag) {
+Task<Result<Channel::Reply>> OpenFile::Impl::ask(Channel& channel, bool write, const Piece& piece,
+                                                 wire::Tag tag) {
   Exposed exposed(channel, piece.memory, write ? Access::read : Access::write);
   flatbuffers::FlatBufferBuilder builder(1024);
   flatbuffers::Offset<flatbuffers::Vector<const wire::Segment*>> segments;
@@ -253,12 +200,12 @@ Task<Result<Channel::Reply>> OpenFile::Impl::ask(Channel& channel, bool write, c
                                              piece.memory.size());
   }
   static_assert(sizeof(Extent) == sizeof(wire::Extent));
-  const auto extents = builder.CreateVectorOfStructs(reinterpret_cast<const wire::Extent*>(piece.object.data()),
-                                                     piece.object.size());
+  const auto extents = builder.CreateVectorOfStructs(
+      reinterpret_cast<const wire::Extent*>(piece.object.data()), piece.object.size());
   builder.Finish(wire::CreateTransferRequest(builder, &capability_, &tag, extents, exposed.region(), segments,
                                              write ? 0 : system_.options.inline_limit));
-  auto reply =
-      co_await channel.call(wire::request_type(write ? wire::Type::write : wire::Type::read), wire::bytes(builder));
+  auto reply = co_await channel.call(wire::request_type(write ? wire::Type::write : wire::Type::read),
+                                     wire::bytes(builder));
   exposed.answered();
   co_return reply;
 }
@@ -290,7 +237,8 @@ Task<Status> OpenFile::Impl::renew() {
   auto reply = co_await system_.ask_meta<wire::CapabilityReply>(wire::Type::renew, wire::bytes(builder));
   if (reply.ok()) {
     const auto* message = flatbuffers::GetRoot<wire::CapabilityReply>(reply->payload.data());
-    if (message->capability() == nullptr) co_return Status(Code::malformed, "renew: the reply lacks the capability");
+    if (message->capability() == nullptr)
+      co_return Status(Code::malformed, "renew: the reply lacks the capability");
     capability_ = *message->capability();
     co_return Status();
   }
@@ -299,11 +247,13 @@ Task<Status> OpenFile::Impl::renew() {
   const auto none = again.CreateString("");
   const auto where = wire::CreatePlace(again, attributes_.inode, none);
   const wire::LayoutWish wish(0, 0, -1);
-  again.Finish(wire::CreateOpenRequest(again, where, open_flags_ & (wire::kOpenRead | wire::kOpenWrite), 0, &wish, 0));
+  again.Finish(
+      wire::CreateOpenRequest(again, where, open_flags_ & (wire::kOpenRead | wire::kOpenWrite), 0, &wish, 0));
   auto opened = co_await system_.ask_meta<wire::NodeReply>(wire::Type::open, wire::bytes(again));
   if (!opened.ok()) co_return opened.status().with_context("renew " + path_);
   const auto* node = flatbuffers::GetRoot<wire::NodeReply>(opened->payload.data());
-  if (node->capability() == nullptr) co_return Status(Code::malformed, "open: the reply lacks the capability");
+  if (node->capability() == nullptr)
+    co_return Status(Code::malformed, "open: the reply lacks the capability");
   capability_ = *node->capability();
   co_return Status();
 }
@@ -323,8 +273,8 @@ Task<Status> OpenFile::Impl::on_server(Verb verb, std::uint32_t slot, Bytes leng
     if (verb == Verb::truncate) {
       const Layout& layout = attributes_.layout;
       const bool holds_last_byte = length > 0_B && layout.slot_of(length - 1_B) == slot;
-      builder.Finish(wire::CreateTruncateRequest(builder, &capability_, &tag,
-                                                 layout.object_length(slot, length).count(), true, holds_last_byte));
+      builder.Finish(wire::CreateTruncateRequest(
+          builder, &capability_, &tag, layout.object_length(slot, length).count(), true, holds_last_byte));
     } else {
       builder.Finish(wire::CreateObjectRequest(builder, &capability_, &tag));
     }
@@ -354,13 +304,15 @@ Task<Status> OpenFile::Impl::on_all_servers(Verb verb, Bytes length) {
 }
 
 Task<Status> OpenFile::Impl::truncate(Bytes length) {
-  if (length.count() > wire::kMaxOffset) co_return Status(Code::too_large, "truncate " + path_ + ": too large");
+  if (length.count() > wire::kMaxOffset)
+    co_return Status(Code::too_large, "truncate " + path_ + ": too large");
   written_ = true;
   // The server of the last byte goes first: whoever looks meanwhile, or after a failure, finds the file no shorter
   // than the old and the new length both are.
   if (length > 0_B) {
     const Status first = co_await on_server(Verb::truncate, attributes_.layout.slot_of(length - 1_B), length);
-    if (!first.ok() || attributes_.layout.stripe_count == 1) co_return first.with_context("truncate " + path_);
+    if (!first.ok() || attributes_.layout.stripe_count == 1)
+      co_return first.with_context("truncate " + path_);
   }
   co_return co_await on_all_servers(Verb::truncate, length);
 }
@@ -386,7 +338,8 @@ Bytes OpenFile::Impl::bytes_before(Bytes length, std::span<const Extent> file) {
   Bytes at;
   Bytes last;
   for (const Extent& extent : file) {
-    if (extent.offset < length && extent.length > 0_B) last = at + std::min(extent.length, length - extent.offset);
+    if (extent.offset < length && extent.length > 0_B)
+      last = at + std::min(extent.length, length - extent.offset);
     at += extent.length;
   }
   return last;
@@ -407,7 +360,8 @@ Task<Status> OpenFile::write(Bytes offset, std::span<const std::byte> buffer) {
   co_return co_await write_list({&extent, 1}, {&buffer, 1});
 }
 
-Task<Result<Bytes>> OpenFile::read_list(std::span<const Extent> file, std::span<const std::span<std::byte>> memory) {
+Task<Result<Bytes>> OpenFile::read_list(std::span<const Extent> file,
+                                        std::span<const std::span<std::byte>> memory) {
   const std::vector<Segment> segments = segments_of(memory);
   bool short_read = false;
   TUTTI_CO_TRY(co_await impl_->transfer(false, file, segments, short_read));

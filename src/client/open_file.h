@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "client/file_system_impl.h"
+#include "client/pieces.h"
 
 namespace tutti {
 
@@ -17,7 +18,8 @@ class OpenFile::Impl {
 
   // A read or write of file extents from or to memory; both lists sum up to the same. A read tells in `short_read`
   // whether a server had fewer bytes; what it lacked is zeros in memory.
-  Task<Status> transfer(bool write, std::span<const Extent> file, std::span<const Segment> memory, bool& short_read);
+  Task<Status> transfer(bool write, std::span<const Extent> file, std::span<const Segment> memory,
+                        bool& short_read);
   // How many of the bytes of `file` count as read if the file is `length` long.
   static Bytes bytes_before(Bytes length, std::span<const Extent> file);
   Task<Result<Bytes>> length();
@@ -28,13 +30,6 @@ class OpenFile::Impl {
   const Attributes& attributes() const { return attributes_; }
 
  private:
-  // One message's worth of a transfer: extents of an object and the memory of the same bytes.
-  struct Piece {
-    std::uint32_t slot = 0;
-    std::vector<Extent> object;
-    std::vector<Segment> memory;
-    Bytes length;
-  };
   struct Job {
     bool write = false;
     wire::Tag tag;  // the same in all pieces: servers order operations, not messages
@@ -43,8 +38,6 @@ class OpenFile::Impl {
     bool short_read = false;
     bool failed = false;
   };
-  [[nodiscard]] std::vector<Piece> cut_into_pieces(std::span<const Share> shares,
-                                                   std::span<const Segment> memory) const;
   Task<Status> work(Job& job);
   Task<Status> move(Job& job, const Piece& piece);
   Task<Result<Channel::Reply>> ask(Channel& channel, bool write, const Piece& piece, wire::Tag tag);

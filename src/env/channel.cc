@@ -28,7 +28,8 @@ Channel::Channel(Executor& executor, std::unique_ptr<Connection> connection)
 }
 
 Task<Result<Channel::Reply>> Channel::call(std::uint16_t type, std::span<const std::byte> payload) {
-  if (closed()) co_return Status(Code::unavailable, "connection to " + connection_->peer().name + " is closed");
+  if (closed())
+    co_return Status(Code::unavailable, "connection to " + connection_->peer().name + " is closed");
   Call call(*this, next_id_++);
   TUTTI_CO_TRY(connection_->send(type, call.id, payload));
   co_await call.done.wait();

@@ -79,7 +79,8 @@ Task<std::vector<T>> when_all(std::vector<Task<T>> tasks) {
   detail::Group group{tasks.size(), nullptr};
   std::vector<detail::Member> members;
   members.reserve(tasks.size());
-  for (std::size_t i = 0; i < tasks.size(); ++i) members.push_back(detail::member(group, tasks[i], results[i]));
+  for (std::size_t i = 0; i < tasks.size(); ++i)
+    members.push_back(detail::member(group, tasks[i], results[i]));
 
   struct StartAll {
     detail::Group& group;
@@ -131,7 +132,8 @@ Task<T> with_timeout(Clock& clock, Nanos patience, Task<T> task, const char* wha
     }
   };
   co_await Race(clock, patience, group, running);
-  if (!result) co_return T(Status(Code::timed_out, std::string(what) + ": no answer within " + to_string(patience)));
+  if (!result)
+    co_return T(Status(Code::timed_out, std::string(what) + ": no answer within " + to_string(patience)));
   co_return std::move(*result);
 }
 

@@ -22,7 +22,8 @@ class KvReader {
   [[nodiscard]] virtual Result<std::optional<std::string>> get(std::string_view key) const = 0;
   // Calls `visit` for each key >= `from` in order, until it returns false.
   [[nodiscard]] virtual Status scan(
-      std::string_view from, const std::function<bool(std::string_view key, std::string_view value)>& visit) const = 0;
+      std::string_view from,
+      const std::function<bool(std::string_view key, std::string_view value)>& visit) const = 0;
 };
 
 class KvWriter : public KvReader {

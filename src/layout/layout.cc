@@ -12,8 +12,8 @@ Status Layout::validate() const {
                                        stripe_size.count(), kMaxStripe.count())};
   }
   if (stripe_count < 1 || stripe_count > server_total) {
-    return {Code::invalid,
-            fmt::format("stripe count {}: use 1 to {}, the number of data servers", stripe_count, server_total)};
+    return {Code::invalid, fmt::format("stripe count {}: use 1 to {}, the number of data servers",
+                                       stripe_count, server_total)};
   }
   if (first_server >= server_total) {
     return {Code::invalid, fmt::format("first server {}: use 0 to {}", first_server, server_total - 1)};
@@ -25,7 +25,9 @@ std::uint32_t Layout::slot_of(Bytes file_offset) const {
   return static_cast<std::uint32_t>(file_offset / stripe_size % stripe_count);
 }
 
-std::uint32_t Layout::server_of_slot(std::uint32_t slot) const { return (first_server + slot) % server_total; }
+std::uint32_t Layout::server_of_slot(std::uint32_t slot) const {
+  return (first_server + slot) % server_total;
+}
 
 Bytes Layout::object_offset(Bytes file_offset) const {
   const std::uint64_t round = file_offset / stripe_size / stripe_count;

@@ -65,7 +65,8 @@ Result<ServerKey> ServerKey::create(const std::string& path) {
   randombytes_buf(key.bytes_.data(), kSize);
   const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (file.get() < 0) return Status::from_errno(errno, "create key file " + path);
-  if (::write(file.get(), key.bytes_.data(), kSize) != static_cast<ssize_t>(kSize) || ::fsync(file.get()) != 0) {
+  if (::write(file.get(), key.bytes_.data(), kSize) != static_cast<ssize_t>(kSize) ||
+      ::fsync(file.get()) != 0) {
     const int error = errno;
     ::unlink(path.c_str());
     return Status::from_errno(error, "write key file " + path);
@@ -83,14 +84,16 @@ ServerKey ServerKey::from_seed(std::uint64_t seed) {
 std::array<std::uint8_t, 32> ServerKey::mac(const wire::Capability& capability) const {
   const Covered covered{capability.file(), capability.expiry(), capability.rights(), capability.uid()};
   std::array<std::uint8_t, 32> hash{};
-  crypto_generichash(hash.data(), hash.size(), reinterpret_cast<const unsigned char*>(&covered), sizeof(covered),
-                     bytes_.data(), bytes_.size());
+  crypto_generichash(hash.data(), hash.size(), reinterpret_cast<const unsigned char*>(&covered),
+                     sizeof(covered), bytes_.data(), bytes_.size());
   return hash;
 }
 
-wire::Capability ServerKey::sign(std::uint64_t file, std::uint32_t rights, std::uint32_t uid, Nanos expiry) const {
+wire::Capability ServerKey::sign(std::uint64_t file, std::uint32_t rights, std::uint32_t uid,
+                                 Nanos expiry) const {
   const auto hash = mac(wire::Capability(file, expiry.count(), rights, uid));
-  return {file, expiry.count(), rights, uid, flatbuffers::span<const std::uint8_t, 32>(hash.data(), hash.size())};
+  return {file, expiry.count(), rights, uid,
+          flatbuffers::span<const std::uint8_t, 32>(hash.data(), hash.size())};
 }
 
 bool ServerKey::genuine(const wire::Capability& capability) const {
@@ -101,8 +104,8 @@ bool ServerKey::genuine(const wire::Capability& capability) const {
 Status ServerKey::check(const wire::Capability& capability, std::uint32_t rights, Nanos wall) const {
   if (!genuine(capability)) return {Code::bad_capability, "the capability was not made by this cluster"};
   if ((capability.rights() & rights) != rights) {
-    return {Code::bad_capability, fmt::format("the capability gives rights {:#x}, this takes {:#x}",
-                                              capability.rights(), rights)};
+    return {Code::bad_capability,
+            fmt::format("the capability gives rights {:#x}, this takes {:#x}", capability.rights(), rights)};
   }
   if (Nanos(capability.expiry()) < wall) return {Code::expired, "the capability has expired: renew it"};
   return {};

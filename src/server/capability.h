@@ -25,7 +25,8 @@ class ServerKey {
   // For tests and the simulated world: the same seed gives the same key.
   static ServerKey from_seed(std::uint64_t seed);
 
-  [[nodiscard]] wire::Capability sign(std::uint64_t file, std::uint32_t rights, std::uint32_t uid, Nanos expiry) const;
+  [[nodiscard]] wire::Capability sign(std::uint64_t file, std::uint32_t rights, std::uint32_t uid,
+                                      Nanos expiry) const;
   // Code::bad_capability for a wrong hash or lacking rights, Code::expired when its time is over.
   [[nodiscard]] Status check(const wire::Capability& capability, std::uint32_t rights, Nanos wall) const;
   // Only the hash.

@@ -13,11 +13,18 @@ namespace {
 
 constexpr Nanos kSessionPatience = 10_s;  // for the first message of a peer
 
-flatbuffers::Offset<flatbuffers::String> message_of(flatbuffers::FlatBufferBuilder& builder, const Status& status) {
+flatbuffers::Offset<flatbuffers::String> message_of(flatbuffers::FlatBufferBuilder& builder,
+                                                    const Status& status) {
   return status.ok() ? flatbuffers::Offset<flatbuffers::String>() : builder.CreateString(status.message());
 }
 
 std::uint16_t code_of(const Status& status) { return static_cast<std::uint16_t>(status.code()); }
+
+// The verifier looks at the place of a vector, not at that of its elements.
+template <typename T>
+bool aligned(const flatbuffers::Vector<const T*>* list) {
+  return list == nullptr || reinterpret_cast<std::uintptr_t>(list->Data()) % alignof(T) == 0;
+}
 
 }  // namespace
 
@@ -34,7 +41,8 @@ class DataServer::Session {
   Session& operator=(const Session&) = delete;
   ~Session() {
     link_->connection->close();
-    if (const auto found = server_.sessions_.find(client_); found != server_.sessions_.end() && found->second == this) {
+    if (const auto found = server_.sessions_.find(client_);
+        found != server_.sessions_.end() && found->second == this) {
       server_.sessions_.erase(found);
     }
     gone_->set();
@@ -97,8 +105,9 @@ class DataServer::Session {
     flatbuffers::FlatBufferBuilder builder;
     const auto message = message_of(builder, status);
     const auto version = builder.CreateString(kVersion.data(), kVersion.size());
-    builder.Finish(wire::CreateSessionReply(builder, code_of(status), message, server_.env_.clock.wall().count(),
-                                            server_.options_.cluster, server_.options_.index, version));
+    builder.Finish(wire::CreateSessionReply(builder, code_of(status), message,
+                                            server_.env_.clock.wall().count(), server_.options_.cluster,
+                                            server_.options_.index, version));
     TUTTI_CO_TRY(connection().send(wire::reply_type(wire::Type::session), id, wire::bytes(builder)));
     co_return status;
   }
@@ -106,14 +115,20 @@ class DataServer::Session {
   // Only a message that no honest client sends is an error here; it ends the session.
   Status handle(const Frame& frame) {
     switch (static_cast<wire::Type>(frame.type)) {
-      case wire::Type::read: return transfer(frame, false);
-      case wire::Type::write: return transfer(frame, true);
+      case wire::Type::read:
+        return transfer(frame, false);
+      case wire::Type::write:
+        return transfer(frame, true);
       case wire::Type::sync:
       case wire::Type::length:
-      case wire::Type::remove_object: return object_request(frame);
-      case wire::Type::truncate: return truncate(frame);
-      case wire::Type::status: return server_status(frame.id);
-      default: return {Code::malformed, fmt::format("unknown message type {}", frame.type)};
+      case wire::Type::remove_object:
+        return object_request(frame);
+      case wire::Type::truncate:
+        return truncate(frame);
+      case wire::Type::status:
+        return server_status(frame.id);
+      default:
+        return {Code::malformed, fmt::format("unknown message type {}", frame.type)};
     }
   }
 
@@ -131,7 +146,8 @@ class DataServer::Session {
   Status transfer(const Frame& frame, bool write) {
     const auto* request = wire::parse<wire::TransferRequest>(frame.payload);
     if (request == nullptr || request->capability() == nullptr || request->tag() == nullptr ||
-        request->extents() == nullptr || request->extents()->size() == 0) {
+        request->extents() == nullptr || request->extents()->size() == 0 || !aligned(request->extents()) ||
+        !aligned(request->segments())) {
       return {Code::malformed, "transfer request"};
     }
     const auto type = write ? wire::Type::write : wire::Type::read;
@@ -150,8 +166,7 @@ class DataServer::Session {
     job->write = write;
     job->object = ObjectId{request->capability()->file()};
     job->session = link_;
-    job->inside_reply =
-        !write && job->length.count() <= std::min(request->inline_limit(), wire::kMaxInline);
+    job->inside_reply = !write && job->length.count() <= std::min(request->inline_limit(), wire::kMaxInline);
     if (job->inside_reply) job->inside.resize(job->length.count());
     // A client may not claim to have waited for ever, nor to come from the future.
     const Nanos wall = server_.env_.clock.wall();
@@ -163,11 +178,14 @@ class DataServer::Session {
 
   // Takes over extents and segments, after a check of what the client claims.
   static Status fill(Transfer& job, const wire::TransferRequest& request) {
-    if (request.extents()->size() > wire::kMaxExtents) return {Code::too_large, "too many extents in one request"};
+    if (request.extents()->size() > wire::kMaxExtents)
+      return {Code::too_large, "too many extents in one request"};
     job.extents.reserve(request.extents()->size());
     for (const wire::Extent* extent : *request.extents()) {
-      if (extent->length() == 0 || extent->length() > wire::kMaxTransfer || extent->offset() > wire::kMaxOffset) {
-        return {Code::invalid, fmt::format("extent {}+{} is empty or too large", extent->offset(), extent->length())};
+      if (extent->length() == 0 || extent->length() > wire::kMaxTransfer ||
+          extent->offset() > wire::kMaxOffset) {
+        return {Code::invalid,
+                fmt::format("extent {}+{} is empty or too large", extent->offset(), extent->length())};
       }
       job.extents.push_back(Extent{Bytes(extent->offset()), Bytes(extent->length())});
       job.length += Bytes(extent->length());
@@ -175,7 +193,8 @@ class DataServer::Session {
     }
     job.region.id = request.region();
     if (request.segments() == nullptr) return {};
-    if (request.segments()->size() > wire::kMaxSegments) return {Code::too_large, "too many segments in one request"};
+    if (request.segments()->size() > wire::kMaxSegments)
+      return {Code::too_large, "too many segments in one request"};
     std::uint64_t left = job.length.count();
     job.region.segments.reserve(request.segments()->size());
     for (const wire::Segment* segment : *request.segments()) {
@@ -227,7 +246,8 @@ class DataServer::Session {
     const auto* request = wire::parse<wire::TruncateRequest>(frame.payload);
     if (request == nullptr || request->capability() == nullptr) return {Code::malformed, "truncate request"};
     Status status = check(*request->capability(), wire::kRightWrite);
-    if (status.ok() && request->length() > wire::kMaxOffset) status = Status(Code::too_large, "the length is too large");
+    if (status.ok() && request->length() > wire::kMaxOffset)
+      status = Status(Code::too_large, "the length is too large");
     if (!status.ok()) {
       reply(wire::Type::truncate, frame.id, status);
       return {};
@@ -242,7 +262,8 @@ class DataServer::Session {
     Status status = now.status();
     if (status.ok()) {
       const Bytes old = now->value_or(0_B);
-      if ((cut && old > length) || (grow && old < length)) status = co_await server_.store_.truncate(object, length);
+      if ((cut && old > length) || (grow && old < length))
+        status = co_await server_.store_.truncate(object, length);
     }
     reply(wire::Type::truncate, id, status);
   }

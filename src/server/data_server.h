@@ -20,17 +20,18 @@
 namespace tutti {
 
 struct DataServerOptions {
-  std::uint32_t index = 0;             // its number in the cluster
-  std::uint64_t cluster = 0;           // the id of the cluster; sessions for another are refused
-  std::uint64_t boot = 0;              // changes when what was not synced may be lost: the kernel's boot
-  std::size_t max_queued = 100'000;    // beyond it clients are told to wait
+  std::uint32_t index = 0;           // its number in the cluster
+  std::uint64_t cluster = 0;         // the id of the cluster; sessions for another are refused
+  std::uint64_t boot = 0;            // changes when what was not synced may be lost: the kernel's boot
+  std::size_t max_queued = 100'000;  // beyond it clients are told to wait
   std::size_t max_queued_per_session = 4'096;
-  Nanos max_request_age = 60_s;        // a request time further back is taken as this far back
+  Nanos max_request_age = 60_s;  // a request time further back is taken as this far back
 };
 
 class DataServer {
  public:
-  DataServer(Env env, Store& store, std::unique_ptr<RequestPolicy> policy, ServerKey key, DataServerOptions options);
+  DataServer(Env env, Store& store, std::unique_ptr<RequestPolicy> policy, ServerKey key,
+             DataServerOptions options);
   DataServer(const DataServer&) = delete;
   DataServer& operator=(const DataServer&) = delete;
   ~DataServer();

@@ -37,7 +37,8 @@ class PushSink : public Sink {
 
 }  // namespace
 
-Dispatcher::Dispatcher(const Env& env, Store& store, std::unique_ptr<RequestPolicy> policy, std::uint64_t boot)
+Dispatcher::Dispatcher(const Env& env, Store& store, std::unique_ptr<RequestPolicy> policy,
+                       std::uint64_t boot)
     : env_(env),
       store_(store),
       policy_(std::move(policy)),
@@ -174,7 +175,8 @@ void Dispatcher::finish(Transfer& transfer, const Status& status) {
   if (!status.ok()) message = reply_.CreateString(status.message());
   flatbuffers::Offset<flatbuffers::Vector<std::uint8_t>> bytes;
   if (status.ok() && transfer.inside_reply) {
-    bytes = reply_.CreateVector(reinterpret_cast<const std::uint8_t*>(transfer.inside.data()), transfer.inside.size());
+    bytes = reply_.CreateVector(reinterpret_cast<const std::uint8_t*>(transfer.inside.data()),
+                                transfer.inside.size());
   }
   reply_.Finish(wire::CreateTransferReply(reply_, static_cast<std::uint16_t>(status.code()), message,
                                           transfer.valid_end.count(), bytes, boot_));

@@ -76,7 +76,8 @@ class Dispatcher {
  private:
   struct AskAgain : Timer {
     explicit AskAgain(Dispatcher& dispatcher)
-        : Timer([](Timer* self) { static_cast<AskAgain*>(self)->dispatcher.dispatch(); }), dispatcher(dispatcher) {}
+        : Timer([](Timer* self) { static_cast<AskAgain*>(self)->dispatcher.dispatch(); }),
+          dispatcher(dispatcher) {}
     Dispatcher& dispatcher;
   };
 

@@ -40,7 +40,9 @@ enum class Type : std::uint16_t {
 };
 inline constexpr std::uint16_t kReplyBit = 0x8000;
 constexpr std::uint16_t request_type(Type type) { return static_cast<std::uint16_t>(type); }
-constexpr std::uint16_t reply_type(Type type) { return static_cast<std::uint16_t>(request_type(type) | kReplyBit); }
+constexpr std::uint16_t reply_type(Type type) {
+  return static_cast<std::uint16_t>(request_type(type) | kReplyBit);
+}
 
 // Rights in a capability.
 enum Right : std::uint32_t {
@@ -75,8 +77,8 @@ inline constexpr std::uint32_t kAllServers = 0xffffffffU;
 
 inline constexpr std::size_t kMaxName = 255;
 inline constexpr std::size_t kMaxPath = 4096;
-inline constexpr std::size_t kMaxExtents = 4096;   // of one transfer request
-inline constexpr std::size_t kMaxSegments = 4096;  // of one transfer request
+inline constexpr std::size_t kMaxExtents = 4096;             // of one transfer request
+inline constexpr std::size_t kMaxSegments = 4096;            // of one transfer request
 inline constexpr std::uint64_t kMaxTransfer = 64ULL << 20U;  // bytes of one transfer request
 inline constexpr std::uint64_t kMaxOffset = 1ULL << 62U;     // end of the largest object or file
 inline constexpr std::uint32_t kMaxInline = 16U << 10U;
@@ -87,7 +89,8 @@ inline constexpr std::uint64_t kRootInode = 1;
 template <typename T>
 const T* parse(std::span<const std::byte> payload) {
   // Our messages are flat; the limits keep a hostile one from costing more than its length.
-  flatbuffers::Verifier verifier(reinterpret_cast<const std::uint8_t*>(payload.data()), payload.size(), 8, 16384);
+  flatbuffers::Verifier verifier(reinterpret_cast<const std::uint8_t*>(payload.data()), payload.size(), 8,
+                                 16384);
   if (!verifier.VerifyBuffer<T>(nullptr)) return nullptr;
   return flatbuffers::GetRoot<T>(payload.data());
 }

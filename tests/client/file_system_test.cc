@@ -39,7 +39,8 @@ TEST_F(FileSystemTest, ErrorsNameTheOperationAndThePath) {
   start();
   const auto missing = run(files().stat("/no/such"));
   EXPECT_EQ(missing.code(), Code::not_found);
-  EXPECT_NE(missing.status().message().find("stat /no/such"), std::string::npos) << missing.status().message();
+  EXPECT_NE(missing.status().message().find("stat /no/such"), std::string::npos)
+      << missing.status().message();
   EXPECT_EQ(run(files().make_directory("/a/../b", 0755, {})).code(), Code::invalid);
   EXPECT_EQ(run(files().make_directory("/" + std::string(256, 'x'), 0755, {})).code(), Code::name_too_long);
   LayoutWish wish;
@@ -49,7 +50,8 @@ TEST_F(FileSystemTest, ErrorsNameTheOperationAndThePath) {
 
 TEST_F(FileSystemTest, ALongDirectoryIsListedWhole) {
   start();
-  for (int i = 0; i < 2500; ++i) ASSERT_TRUE(run(files().make_directory("/d" + std::to_string(i), 0755, {})).ok());
+  for (int i = 0; i < 2500; ++i)
+    ASSERT_TRUE(run(files().make_directory("/d" + std::to_string(i), 0755, {})).ok());
   const auto entries = run(files().list("/", false));
   ASSERT_TRUE(entries.ok());
   EXPECT_EQ(entries->size(), 2500U);
@@ -75,11 +77,12 @@ TEST_F(FileSystemTest, ObjectsOfARemovedFileVanishFromTheServers) {
 TEST_F(FileSystemTest, MetadataServerMayRestartBetweenAnyTwoRequests) {
   start();
   for (int i = 0; i < 20; ++i) {
-    const Status status = run_with(files().make_directory("/d" + std::to_string(i), 0755, {}), Nanos(i * 20'000), [&] {
-      cluster_->stop_meta();
-      cluster_->simulation().run_until(cluster_->simulation().now() + 200_ms);
-      cluster_->start_meta();
-    });
+    const Status status =
+        run_with(files().make_directory("/d" + std::to_string(i), 0755, {}), Nanos(i * 20'000), [&] {
+          cluster_->stop_meta();
+          cluster_->simulation().run_until(cluster_->simulation().now() + 200_ms);
+          cluster_->start_meta();
+        });
     EXPECT_TRUE(status.ok()) << i << ": " << status.to_string();
   }
   EXPECT_EQ(run(files().list("/", false))->size(), 20U);

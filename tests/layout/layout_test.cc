@@ -91,7 +91,8 @@ TEST(Split, CoversEveryByteOnceForRandomLists) {
     const auto count = static_cast<std::uint32_t>(random.between(1, 5));
     const Layout any = layout(512, count, 0, 8);
     std::vector<Extent> file;
-    std::map<std::uint64_t, std::pair<std::uint32_t, Bytes>> expected;  // buffer offset to (slot, object offset)
+    std::map<std::uint64_t, std::pair<std::uint32_t, Bytes>>
+        expected;  // buffer offset to (slot, object offset)
     std::uint64_t at = 0;
     for (std::uint64_t i = random.between(0, 6); i > 0; --i) {
       const Extent extent{Bytes(random.below(5000)), Bytes(random.below(1500))};

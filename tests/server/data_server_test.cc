@@ -46,7 +46,8 @@ class DataServerTest : public testing::Test {
     return std::move(*result);
   }
 
-  std::unique_ptr<Channel> connect(std::uint64_t client = 1, std::uint32_t protocol = wire::kProtocolVersion) {
+  std::unique_ptr<Channel> connect(std::uint64_t client = 1,
+                                   std::uint32_t protocol = wire::kProtocolVersion) {
     auto connection = run(fabric_.node(client_node_).connect(address_));
     EXPECT_TRUE(connection.ok());
     auto channel = std::make_unique<Channel>(simulation_.executor(), std::move(*connection));
@@ -83,7 +84,8 @@ class DataServerTest : public testing::Test {
     const Segment segment{reinterpret_cast<std::uint64_t>(bytes.data()), bytes.size()};
     const auto region = channel.connection().expose({&segment, 1}, write ? Access::read : Access::write);
     flatbuffers::FlatBufferBuilder builder;
-    build_transfer(builder, capability, {wire::Extent(offset, bytes.size())}, region, clock_.wall(), inline_limit);
+    build_transfer(builder, capability, {wire::Extent(offset, bytes.size())}, region, clock_.wall(),
+                   inline_limit);
     Status status = ask<wire::TransferReply>(channel, write ? wire::Type::write : wire::Type::read, builder);
     channel.connection().withdraw(region);
     return status;
@@ -156,7 +158,8 @@ TEST_F(DataServerTest, ForgedCapabilitiesAreRefused) {
   EXPECT_EQ(transfer(*channel, false, 0, bytes, other_file).code(), Code::bad_capability);
   EXPECT_EQ(transfer(*channel, true, 0, bytes, other_rights).code(), Code::bad_capability);
   EXPECT_EQ(transfer(*channel, false, 0, bytes, longer).code(), Code::bad_capability);
-  EXPECT_EQ(transfer(*channel, true, 0, bytes, good).code(), Code::bad_capability) << "a right it does not give";
+  EXPECT_EQ(transfer(*channel, true, 0, bytes, good).code(), Code::bad_capability)
+      << "a right it does not give";
   const auto foreign = ServerKey::from_seed(10).sign(kFile, wire::kRightRead, 0, clock_.wall() + 60_s);
   EXPECT_EQ(transfer(*channel, false, 0, bytes, foreign).code(), Code::bad_capability);
   EXPECT_TRUE(transfer(*channel, false, 0, bytes, good).ok()) << "the session goes on";
@@ -265,7 +268,8 @@ TEST_F(DataServerTest, AFullQueueTellsClientsToWait) {
   std::vector<flatbuffers::FlatBufferBuilder> builders(20);
   std::vector<Task<Result<Channel::Reply>>> calls;
   for (auto& builder : builders) {
-    build_transfer(builder, capability(wire::kRightWrite), {wire::Extent(0, bytes.size())}, region, clock_.wall());
+    build_transfer(builder, capability(wire::kRightWrite), {wire::Extent(0, bytes.size())}, region,
+                   clock_.wall());
     calls.push_back(channel->call(wire::request_type(wire::Type::write), wire::bytes(builder)));
   }
   int served = 0;
@@ -288,9 +292,11 @@ TEST_F(DataServerTest, ADeadClientLeavesNothingInTheQueue) {
   const auto region = channel->connection().expose({&segment, 1}, Access::read);
   for (std::uint64_t i = 1; i <= 10; ++i) {
     flatbuffers::FlatBufferBuilder builder;
-    build_transfer(builder, capability(wire::kRightWrite), {wire::Extent(0, bytes.size())}, region, clock_.wall());
-    ASSERT_TRUE(
-        channel->connection().send(wire::request_type(wire::Type::write), 1000 + i, wire::bytes(builder)).ok());
+    build_transfer(builder, capability(wire::kRightWrite), {wire::Extent(0, bytes.size())}, region,
+                   clock_.wall());
+    ASSERT_TRUE(channel->connection()
+                    .send(wire::request_type(wire::Type::write), 1000 + i, wire::bytes(builder))
+                    .ok());
   }
   ASSERT_TRUE(simulation_.run_until([&] { return server_->dispatcher().queued() == 9; }));
   channel.reset();
@@ -310,7 +316,8 @@ TEST_F(DataServerTest, LengthTruncateSyncAndRemoveNeedTheirRights) {
     return type == wire::Type::length ? ask<wire::LengthReply>(*channel, type, builder)
                                       : ask<wire::StatusReply>(*channel, type, builder);
   };
-  const auto truncate = [&](std::uint64_t length, bool cut, bool grow, std::uint32_t rights = wire::kRightWrite) {
+  const auto truncate = [&](std::uint64_t length, bool cut, bool grow,
+                            std::uint32_t rights = wire::kRightWrite) {
     flatbuffers::FlatBufferBuilder builder;
     const auto shown = capability(rights);
     builder.Finish(wire::CreateTruncateRequest(builder, &shown, nullptr, length, cut, grow));
