@@ -65,7 +65,8 @@ Result<double> throughput(BenchWorkers& workers, const std::string& how, const P
   if (!answers.ok()) return answers.status();
   double slowest = 0;
   for (const auto& row : *answers) slowest = std::max(slowest, row[0]);
-  const double bytes = static_cast<double>(kFileSize / kClients * point.clients * passes);
+  const std::uint64_t part = kFileSize / kClients;
+  const auto bytes = static_cast<double>(part * point.clients * passes);
   return bytes / (1 << 20) / (slowest * 1e-9);
 }
 

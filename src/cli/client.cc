@@ -130,7 +130,7 @@ int for_each_path(const Globals& globals, const std::string& command, const std:
   for (const std::string& path : paths) {
     const Status status = body(**client, cluster_path(path));
     if (!status.ok()) {
-      print_error(command + " " + path, status);
+      print_error(fmt::format("{} {}", command, path), status);
       code = kFailure;
     }
   }

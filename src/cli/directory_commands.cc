@@ -25,7 +25,7 @@ Status make_with_parents(Client& client, const std::string& path, std::uint32_t 
     const bool last = slash == std::string::npos;
     const std::string part = path.substr(0, slash);
     const LayoutWish wish = last ? layout : LayoutWish();
-    const Status made = client.run(client.files().make_directory(part, last ? mode : 0755U, wish));
+    Status made = client.run(client.files().make_directory(part, last ? mode : 0755U, wish));
     if (!made.ok()) {
       const auto there = client.run(client.files().stat(part));
       if (!there.ok() || there->type != FileType::directory) return made;

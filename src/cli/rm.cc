@@ -18,8 +18,8 @@ Status remove_tree(Client& client, const std::string& path) {
   if (!entries.ok()) return entries.status();
   for (const DirectoryEntry& entry : *entries) {
     const std::string child = join_path(path, entry.name);
-    const Status removed = entry.type == FileType::directory ? remove_tree(client, child)
-                                                             : client.run(client.files().unlink(child));
+    Status removed = entry.type == FileType::directory ? remove_tree(client, child)
+                                                       : client.run(client.files().unlink(child));
     // Somebody else may have been faster.
     if (!removed.ok() && removed.code() != Code::not_found) return removed;
   }

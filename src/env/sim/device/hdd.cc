@@ -1,6 +1,7 @@
 #include "env/sim/device/hdd.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 
 namespace tutti {
@@ -21,6 +22,7 @@ HddModel::HddModel(const HddParameters& parameters)
     bytes_per_cylinder_in_all += zone.cylinder_bytes;
     zones_.push_back(zone);
   }
+  assert(bytes_per_cylinder_in_all > 0);  // parse_hdd() sees to it
   const std::uint64_t cylinders_per_zone =
       (parameters.capacity.count() + bytes_per_cylinder_in_all - 1) / bytes_per_cylinder_in_all;
   std::uint64_t byte = 0;
