@@ -87,7 +87,10 @@ TEST_F(Runtime, TimersFireInOrderOfDeadlineThenOfArming) {
 TEST_F(Runtime, TimerHeapSurvivesManyRandomArmsAndDisarms) {
   std::vector<std::int64_t> fired;
   struct Probe : Timer {
-    Probe() : Timer([](Timer* self) { static_cast<Probe*>(self)->fired->push_back(static_cast<Probe*>(self)->at); }) {}
+    Probe()
+        : Timer([](Timer* self) {
+            static_cast<Probe*>(self)->fired->push_back(static_cast<Probe*>(self)->at);
+          }) {}
     std::vector<std::int64_t>* fired = nullptr;
     std::int64_t at = 0;
   };

@@ -28,7 +28,8 @@ DeviceStore::DeviceStore(Clock& clock, Store& inner, std::unique_ptr<Device> dev
       expire_(*this),
       scope_(clock.executor()) {
   options_.largest_request = std::max(options_.largest_request, Bytes(kCachePage));
-  background_limit_ = std::min(background_limit_, dirty_limit_);  // else throttled writers would wait for ever
+  background_limit_ =
+      std::min(background_limit_, dirty_limit_);  // else throttled writers would wait for ever
   drained_.set();
 }
 DeviceStore::~DeviceStore() = default;
