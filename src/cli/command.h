@@ -112,8 +112,10 @@ void add_stat(Command& root);
 void add_df(Command& root);
 void add_demo(Command& root);
 void add_sim(Command& root);
+void add_model(Command& root);
 void add_bench(Command& root);  // with its parts
 void add_bench_sim(Command& bench);
+void add_bench_queue(Command& bench);
 void add_bench_data(Command& bench);
 void add_bench_latency(Command& bench);
 void add_bench_worker(Command& root);  // a process of the two above

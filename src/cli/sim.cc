@@ -72,6 +72,7 @@ void add_bench(Command& root) {
   Command bench = root.add("bench", "Measure", "tutti bench sim --json");
   bench.needs_command();
   add_bench_sim(bench);
+  add_bench_queue(bench);
   add_bench_data(bench);
   add_bench_latency(bench);
   add_bench_worker(root);
