@@ -21,6 +21,7 @@ struct UpOptions {
   std::optional<std::string> stripe_size;
   std::optional<std::uint32_t> stripe_count;
   std::optional<std::string> log_level;
+  std::optional<std::string> device;
   bool loopback_tcp =
       false;  // a new cluster whose clients come by TCP over the loopback device, as if from afar
 };

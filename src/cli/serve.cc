@@ -20,6 +20,11 @@
 #include "env/real/socket_network.h"
 #include "env/real/system_random.h"
 #include "env/scope.h"
+#include "env/sim/device/hdd.h"
+#include "env/sim/device/parameters.h"
+#include "env/sim/device/scheduler.h"
+#include "env/sim/device/ssd.h"
+#include "env/sim/device_store.h"
 #include "policy/request/policy.h"
 #include "policy/request/window.h"
 #include "server/data_server.h"
@@ -47,6 +52,19 @@ bool on_rotating_disk(const std::string& directory) {
     if (std::ifstream(device + queue) >> answer) return answer == '1';
   }
   return false;
+}
+
+// The store behind a modelled disk, for experiments; null for "none".
+std::unique_ptr<DeviceStore> modelled_device(Clock& clock, Store& store, const std::string& name) {
+  if (name == "none") return nullptr;
+  std::unique_ptr<Device> device;
+  if (name == "hdd") {
+    device = std::make_unique<HddModel>(default_hdd());
+  } else {
+    device = std::make_unique<SsdModel>(default_ssd());
+  }
+  return std::make_unique<DeviceStore>(clock, store, std::move(device),
+                                       std::move(*make_io_scheduler("deadline")));
 }
 
 struct ServeOptions {
@@ -210,6 +228,7 @@ Status serve_data(Daemon& daemon, std::uint32_t index) {
   auto policy = make_request_policy(
       with_default_interval(config.policy, on_rotating_disk(daemon.state.store_path(daemon.name))));
   if (!policy.ok()) return policy.status();
+  const auto modelled = modelled_device(daemon.loop.clock(), **store, config.device);
   DataServerOptions options;
   options.index = index;
   options.cluster = config.id;
@@ -217,7 +236,8 @@ Status serve_data(Daemon& daemon, std::uint32_t index) {
   options.max_queued = static_cast<std::size_t>(config.max_queued);
   options.max_queued_per_session = static_cast<std::size_t>(config.max_queued_per_session);
   options.max_request_age = config.max_request_age;
-  DataServer server(daemon.env(), **store, *std::move(policy), daemon.key, options);
+  DataServer server(daemon.env(), modelled ? static_cast<Store&>(*modelled) : **store, *std::move(policy),
+                    daemon.key, options);
   auto listeners = listen(daemon, config.data[index]);
   if (!listeners.ok()) return listeners.status();
   std::vector<Task<Status>> serving;

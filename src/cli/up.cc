@@ -44,6 +44,7 @@ Status apply(const UpOptions& options, ClusterConfig& config) {
     config.stripe_count = *options.stripe_count;
   }
   if (options.log_level) config.log_level = *options.log_level;
+  if (options.device) config.device = *options.device;
   return {};
 }
 
@@ -124,7 +125,10 @@ Status update_cluster(const StateDirectory& state, const UpOptions& options, boo
             fmt::format("--servers {}: the cluster in {} has {}; start a new one in another directory",
                         *options.servers, state.path(), config->servers())};
   }
-  if (!options.policy && !options.stripe_size && !options.stripe_count && !options.log_level) return {};
+  if (!options.policy && !options.stripe_size && !options.stripe_count && !options.log_level &&
+      !options.device) {
+    return {};
+  }
   if (running) {
     return {Code::busy,
             fmt::format("some daemons run: stop them first with `tutti down --dir {}`", state.path())};
@@ -240,6 +244,9 @@ void add_up(Command& root) {
   up.option("--stripe-count", options->stripe_count, "Servers that a new file is spread over (0: all)");
   up.option("--log-level", options->log_level, "debug, info, warn or error")
       .one_of({"debug", "info", "warn", "error"});
+  up.option("--device", options->device,
+            "A modelled disk under the data servers, in real time: none, hdd, ssd")
+      .one_of(modelled_devices());
   up.flag("--json", *json, "Print JSON");
   up.action([&globals = root.globals(), options, json] { return run_up(globals, *options, *json); });
 }

@@ -82,6 +82,7 @@ void read_service(ConfigReader& file, ClusterConfig& config) {
   }
   config.log_level = file.choice("log_level", config.log_level, levels());
   config.mover = file.choice("mover", config.mover, movers());
+  config.device = file.choice("device", config.device, modelled_devices());
   config.capability_lifetime =
       file.duration("capability_lifetime", config.capability_lifetime, 1_s, 604800_s);
   config.max_request_age = file.duration("max_request_age", config.max_request_age, 0_s, 86400_s);
@@ -168,6 +169,11 @@ std::string default_cluster_file() {
   return state + "/cluster.toml";
 }
 
+const std::vector<std::string>& modelled_devices() {
+  static const std::vector<std::string> kDevices = {"none", "hdd", "ssd"};
+  return kDevices;
+}
+
 Status check_stripe_size(Bytes size) {
   Layout layout;
   layout.stripe_size = size;
@@ -217,13 +223,14 @@ stripe_size = {}       # bytes, default of new files
 stripe_count = {}          # servers a new file is spread over; 0: all
 log_level = "{}"        # debug, info, warn, error
 mover = "{}"       # bulk data: automatic, cma (cross-memory attach), socket
+device = "{}"           # a modelled disk under the data servers, in real time: none, hdd, ssd
 capability_lifetime = "{}s"
 max_request_age = "{}s"
 max_queued = {}
 max_queued_per_session = {}
 metadata_limit = {}
 )",
-      kStateFormat, id, meta, servers, policy, stripe_size.count(), stripe_count, log_level, mover,
+      kStateFormat, id, meta, servers, policy, stripe_size.count(), stripe_count, log_level, mover, device,
       capability_lifetime.count() / 1'000'000'000, max_request_age.count() / 1'000'000'000, max_queued,
       max_queued_per_session, metadata_limit.count());
   return replace_file(path, text + identity_text(*this, std::filesystem::path(path).parent_path()), mode);

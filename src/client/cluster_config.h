@@ -29,6 +29,7 @@ struct ClusterConfig {
   Bytes stripe_size = 64_KiB;      // default of new files
   std::uint32_t stripe_count = 0;  // 0: all servers
   std::string log_level = "info";
+  std::string device = "none";      // a modelled disk under the data servers, in real time: none, hdd, ssd
   std::string mover = "automatic";  // how bulk data travels: automatic, cma, socket
   Nanos capability_lifetime = 3600_s;
   Nanos max_request_age = 60_s;
@@ -59,6 +60,9 @@ struct ClusterConfig {
 std::string default_cluster_file();
 // The home directory of the user; empty if there is none.
 std::string home_directory();
+
+// What ClusterConfig::device may be.
+const std::vector<std::string>& modelled_devices();
 
 // A stripe size that Layout accepts; the message says which ones it does.
 Status check_stripe_size(Bytes size);

@@ -118,5 +118,18 @@ class Transfer(CommandTest):
         self.assertEqual(self.tutti("cat", "/f"), "old")
 
 
+
+class ModelledDevice(CommandTest):
+    def test_bytes_survive_a_modelled_disk_in_real_time(self):
+        self.up("--device", "hdd", servers=2)
+        source = write_file(self.local("in"), 6 * MIB, seed=1)
+        self.tutti("put", source, "/file")
+        self.tutti("down")
+        self.tutti("up")  # with an empty page cache, and as configured before
+        self.tutti("get", "/file", self.local("out"))
+        self.assertEqual(digest(source), digest(self.local("out")))
+        self.fails("up", "--device", "tape", code=2, says="hdd")
+
+
 if __name__ == "__main__":
     unittest.main()
