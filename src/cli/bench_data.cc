@@ -34,11 +34,6 @@ struct Point {
 
 std::string size_name(std::uint64_t size) { return size == (1U << 20U) ? "1m" : "64k"; }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 // Both files exist in full before anything is measured: first writes are dominated by page allocation.
 Status make_files(Client& client, const std::string& raw, const std::string& path) {
   const std::vector<std::byte> zeros(8U << 20U);

@@ -1,7 +1,6 @@
 // tutti bench latency: 4 KiB cached reads beside a bare Unix-socket ping-pong, in one run and with the same
 // pinning.
 #include <fcntl.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,20 +28,11 @@ struct Pinning {
   std::vector<double> read_p50, read_p99, ping_p50, ratio;
 };
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 Status pin_daemons(const StateDirectory& state, int cpu) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(static_cast<std::size_t>(cpu), &set);
   for (const std::string& name : daemon_names(1)) {
     const auto pid = state.running(name);
     if (!pid) return {Code::unavailable, "daemon " + name + " has ended"};
-    if (::sched_setaffinity(*pid, sizeof(set), &set) != 0)
-      return Status::from_errno(errno, "pin daemon " + name);
+    TUTTI_TRY(pin_process(*pid, cpu).with_context("daemon " + name));
   }
   return {};
 }

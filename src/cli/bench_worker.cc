@@ -23,15 +23,6 @@ namespace {
 
 constexpr std::size_t kSmallRead = 4096;
 
-Status pin(pid_t pid, int cpu) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(static_cast<std::size_t>(cpu), &set);
-  if (::sched_setaffinity(pid, sizeof(set), &set) != 0)
-    return Status::from_errno(errno, fmt::format("pin to CPU {}", cpu));
-  return {};
-}
-
 struct Percentiles {
   double p50 = 0;
   double p99 = 0;
@@ -89,7 +80,7 @@ class Worker {
     if (command == "random" && words >> count) return random_reads(count);
     if (command == "pingpong" && words >> count >> cpu) return pingpong(count, cpu);
     if (command == "pin" && words >> cpu) {
-      TUTTI_TRY(pin(0, cpu));
+      TUTTI_TRY(pin_process(0, cpu));
       return std::string("0");
     }
     return Status(Code::invalid, "command '" + line + "'");
@@ -167,7 +158,7 @@ class Worker {
     if (child < 0) return Status::from_errno(errno, "fork");
     if (child == 0) {
       ::close(ends[0]);
-      if (!pin(0, cpu).ok()) ::_exit(1);
+      if (!pin_process(0, cpu).ok()) ::_exit(1);
       echo(ends[1]);
     }
     ::close(ends[1]);
@@ -199,6 +190,20 @@ class Worker {
 };
 
 }  // namespace
+
+Status pin_process(pid_t pid, int cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<std::size_t>(cpu), &set);
+  if (::sched_setaffinity(pid, sizeof(set), &set) != 0)
+    return Status::from_errno(errno, fmt::format("pin to CPU {}", cpu));
+  return {};
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
 
 int run_bench_worker(const Globals& globals, const BenchWorkerOptions& options) {
   auto client = Client::open(globals);

@@ -29,6 +29,11 @@ struct BenchWorkerOptions {
 
 int run_bench_worker(const Globals& globals, const BenchWorkerOptions& options);
 
+// Keeps a process (0: this one) on one CPU.
+Status pin_process(pid_t pid, int cpu);
+// Of at least one value.
+double median(std::vector<double> values);
+
 // The parent's side.
 class BenchWorkers {
  public:
