@@ -66,6 +66,9 @@ std::vector<Segment> segments_of(std::span<const Span> memory) {
   return segments;
 }
 
+// The `take` of a client that has no file of the server yet.
+constexpr std::uint64_t kNoFileYet = 1;
+
 Status check_list(std::span<const Extent> file, std::span<const Segment> memory) {
   std::uint64_t in_file = 0;
   for (const Extent& extent : file) {
@@ -91,7 +94,8 @@ OpenFile::Impl::Impl(FileSystem::Impl& system, std::string path, Attributes attr
       attributes_(std::move(attributes)),
       capability_(capability),
       open_flags_(open_flags),
-      unsynced_(attributes_.layout.stripe_count) {}
+      unsynced_(attributes_.layout.stripe_count),
+      taking_(attributes_.layout.stripe_count) {}
 
 void OpenFile::Impl::wrote(std::uint32_t slot, std::uint64_t boot) {
   Unsynced& record = unsynced_[slot];
@@ -112,7 +116,7 @@ Status OpenFile::Impl::synced(std::uint32_t slot, std::uint64_t boot, std::uint6
 Task<Status> OpenFile::Impl::transfer(bool write, std::span<const Extent> file,
                                       std::span<const Segment> memory, bool& short_read) {
   short_read = false;
-  TUTTI_CO_TRY(check_list(file, memory).with_context(path_));
+  if (Status status = check_list(file, memory); !status.ok()) co_return status.with_context(path_);
   Job job;
   job.write = write;
   const std::vector<Share> shares = split(attributes_.layout, file);
@@ -134,6 +138,7 @@ Task<Status> OpenFile::Impl::transfer(bool write, std::span<const Extent> file,
   }
   if (write) written_ = true;
   short_read = job.short_read;
+  if (first.ok()) co_return first;
   co_return first.with_context(fmt::format("{} {}", write ? "write" : "read", path_));
 }
 
@@ -158,7 +163,8 @@ Task<Status> OpenFile::Impl::move(Job& job, const Piece& piece) {
   for (;;) {
     auto channel = co_await server.ready(since);
     if (!channel.ok()) co_return channel.status();
-    auto reply = co_await ask(**channel, job.write, piece, job.tag);
+    const std::uint64_t take_from = job.write ? 0 : take_key(piece.slot, *channel);
+    auto reply = co_await ask(**channel, job.write, piece, job.tag, take_from);
     Status failure = reply.status();
     if (reply.ok()) {
       server.heard();
@@ -168,6 +174,11 @@ Task<Status> OpenFile::Impl::move(Job& job, const Piece& piece) {
       failure = wire::status_of(*message);
       if (failure.ok()) {
         if (job.write) wrote(piece.slot, message->boot());
+        if (message->taken() != 0) {
+          failure = take(job, piece, *message, *channel);
+          if (failure.code() == Code::busy) continue;
+          co_return failure;
+        }
         if (!job.write && !accept(job, piece, *message)) {
           co_return Status(Code::malformed, server.name() + " sent a reply of the wrong length");
         }
@@ -190,7 +201,7 @@ Task<Status> OpenFile::Impl::move(Job& job, const Piece& piece) {
 }
 
 Task<Result<Channel::Reply>> OpenFile::Impl::ask(Channel& channel, bool write, const Piece& piece,
-                                                 wire::Tag tag) {
+                                                 wire::Tag tag, std::uint64_t take) {
   Exposed exposed(channel, piece.memory, write ? Access::read : Access::write);
   flatbuffers::FlatBufferBuilder builder(1024);
   flatbuffers::Offset<flatbuffers::Vector<const wire::Segment*>> segments;
@@ -203,7 +214,7 @@ Task<Result<Channel::Reply>> OpenFile::Impl::ask(Channel& channel, bool write, c
   const auto extents = builder.CreateVectorOfStructs(
       reinterpret_cast<const wire::Extent*>(piece.object.data()), piece.object.size());
   builder.Finish(wire::CreateTransferRequest(builder, &capability_, &tag, extents, exposed.region(), segments,
-                                             write ? 0 : system_.options.inline_limit));
+                                             write ? 0 : system_.options.inline_limit, take));
   auto reply = co_await channel.call(wire::request_type(write ? wire::Type::write : wire::Type::read),
                                      wire::bytes(builder));
   exposed.answered();
@@ -229,6 +240,51 @@ bool OpenFile::Impl::accept(Job& job, const Piece& piece, const wire::TransferRe
     at += extent.length.count();
   }
   return true;
+}
+
+std::uint64_t OpenFile::Impl::take_key(std::uint32_t slot, const std::shared_ptr<Channel>& channel) {
+  Taking& taking = taking_[slot];
+  if (taking.hopeless || !channel->connection().takes_files()) return 0;
+  if (taking.file != nullptr && taking.channel.lock() == channel) return taking.key;
+  taking.file = nullptr;
+  return kNoFileYet;
+}
+
+Status OpenFile::Impl::take(Job& job, const Piece& piece, const wire::TransferReply& reply,
+                            const std::shared_ptr<Channel>& channel) {
+  Taking& taking = taking_[piece.slot];
+  if (taking.file == nullptr || taking.key != reply.taken()) {
+    taking.file = channel->connection().given(reply.taken());
+    taking.key = reply.taken();
+    taking.channel = channel;
+    taking.hopeless = taking.file == nullptr;
+    if (taking.hopeless) return {Code::busy, "the server's file did not come"};
+  }
+  std::size_t segment = 0;  // of piece.memory, and how much of it is filled
+  std::uint64_t filled = 0;
+  std::vector<Segment> into;  // of one extent
+  for (const Extent& extent : piece.object) {
+    into.clear();
+    for (std::uint64_t left = extent.length.count(); left > 0;) {
+      const Segment& place = piece.memory[segment];
+      const std::uint64_t step = std::min(left, place.length - filled);
+      into.push_back(Segment{place.address + filled, step});
+      left -= step;
+      filled += step;
+      if (filled == place.length) {
+        ++segment;
+        filled = 0;
+      }
+    }
+    const auto got = taking.file->read(extent.offset, into);
+    if (!got.ok()) return got.status();
+    const std::uint64_t valid_end = std::min(reply.valid_end(), (extent.offset + *got).count());
+    const std::uint64_t valid = valid_end <= extent.offset.count() ? 0 : valid_end - extent.offset.count();
+    if (valid >= extent.length.count()) continue;
+    zero(into, valid, extent.length.count());
+    job.short_read = true;
+  }
+  return {};
 }
 
 Task<Status> OpenFile::Impl::renew() {

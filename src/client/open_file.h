@@ -40,7 +40,21 @@ class OpenFile::Impl {
   };
   Task<Status> work(Job& job);
   Task<Status> move(Job& job, const Piece& piece);
-  Task<Result<Channel::Reply>> ask(Channel& channel, bool write, const Piece& piece, wire::Tag tag);
+  Task<Result<Channel::Reply>> ask(Channel& channel, bool write, const Piece& piece, wire::Tag tag,
+                                   std::uint64_t take);
+
+  // A server's file from which this client may take what it reads.
+  struct Taking {
+    std::shared_ptr<const SharedFile> file;
+    std::uint64_t key = 0;
+    std::weak_ptr<Channel> channel;  // keys count on the connection that brought the file
+    bool hopeless = false;           // it did not arrive: not asked for again
+  };
+  // The `take` of a request to a slot's server.
+  std::uint64_t take_key(std::uint32_t slot, const std::shared_ptr<Channel>& channel);
+  // Reads what the server let us take. Code::busy if its file did not come: to be asked for in another way.
+  Status take(Job& job, const Piece& piece, const wire::TransferReply& reply,
+              const std::shared_ptr<Channel>& channel);
 
   enum class Verb : std::uint8_t { sync, truncate };
   // Tells all servers of the file to sync, or to truncate so that the file is `length` long.
@@ -67,6 +81,7 @@ class OpenFile::Impl {
   void wrote(std::uint32_t slot, std::uint64_t boot);
   Status synced(std::uint32_t slot, std::uint64_t boot, std::uint64_t writes);
   std::vector<Unsynced> unsynced_;  // by slot
+  std::vector<Taking> taking_;      // by slot
 };
 
 }  // namespace tutti

@@ -18,6 +18,7 @@
 
 #include "base/status.h"
 #include "base/units.h"
+#include "env/shared_file.h"
 #include "env/task.h"
 
 namespace tutti {
@@ -87,6 +88,13 @@ class Connection {
   // The server's side. `offset` counts through the concatenated segments. Moves all bytes or fails.
   virtual Task<Status> pull(const Region& from, Bytes offset, std::span<std::byte> into) = 0;
   virtual Task<Status> push(std::span<const std::byte> from, const Region& to, Bytes offset) = 0;
+
+  // Files that the server's side gives the client's side to read from, where both are on one host. give() is false
+  // if that cannot be done now; otherwise given() hands the file out, once, at the other end when later frames
+  // arrive there. Null: it did not come, or was not claimed before many others.
+  [[nodiscard]] virtual bool takes_files() const { return false; }
+  virtual bool give(std::uint64_t /*key*/, const SharedFile& /*file*/) { return false; }
+  virtual std::shared_ptr<const SharedFile> given(std::uint64_t /*key*/) { return nullptr; }
 };
 
 class Listener {

@@ -17,6 +17,7 @@
 
 #include "base/status.h"
 #include "base/units.h"
+#include "env/shared_file.h"
 #include "env/task.h"
 
 namespace tutti {
@@ -97,6 +98,9 @@ class Store {
   // In ascending order.
   virtual Task<Result<std::vector<ObjectId>>> list() = 0;
   virtual Result<StoreSpace> space() = 0;
+  // The object as a file that others may read, if its bytes are in memory for good: a reader never waits for a
+  // device.
+  virtual SharedObject share(ObjectId /*object*/) { return {}; }
 };
 
 }  // namespace tutti

@@ -103,6 +103,10 @@ bool ServerKey::genuine(const wire::Capability& capability) const {
 
 Status ServerKey::check(const wire::Capability& capability, std::uint32_t rights, Nanos wall) const {
   if (!genuine(capability)) return {Code::bad_capability, "the capability was not made by this cluster"};
+  return permits(capability, rights, wall);
+}
+
+Status ServerKey::permits(const wire::Capability& capability, std::uint32_t rights, Nanos wall) {
   if ((capability.rights() & rights) != rights) {
     return {Code::bad_capability,
             fmt::format("the capability gives rights {:#x}, this takes {:#x}", capability.rights(), rights)};

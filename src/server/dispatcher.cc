@@ -102,6 +102,7 @@ void Dispatcher::dispatch() {
 
 // Serves up to `quantum` bytes of the transfer, beginning where the last quantum ended.
 Task<void> Dispatcher::serve(Transfer& transfer, Bytes quantum) {
+  if (transfer.take != 0 && transfer.done == 0_B) grant(transfer);
   Status status;
   Bytes skip = transfer.done;
   Bytes served;
@@ -112,7 +113,7 @@ Task<void> Dispatcher::serve(Transfer& transfer, Bytes quantum) {
     }
     const Bytes length = std::min(extent.length - skip, quantum - served);
     if (length == 0_B) break;
-    status = co_await move(transfer, Extent{extent.offset + skip, length});
+    if (transfer.taken == 0) status = co_await move(transfer, Extent{extent.offset + skip, length});
     if (!status.ok()) break;
     skip = 0_B;
     served += length;
@@ -136,6 +137,16 @@ Task<void> Dispatcher::serve(Transfer& transfer, Bytes quantum) {
     ++session.queued;
   }
   dispatch();
+}
+
+void Dispatcher::grant(Transfer& transfer) {
+  const SharedObject shared = store_.share(transfer.object);
+  if (shared.file == nullptr) return;
+  if (shared.key != transfer.take && !transfer.session->connection->give(shared.key, *shared.file)) return;
+  transfer.taken = shared.key;
+  for (const Extent& extent : transfer.extents) {
+    if (extent.end() > shared.length) transfer.valid_end = shared.length;
+  }
 }
 
 // Moves one extent between the store and the client; it begins at transfer.done in the region.
@@ -179,7 +190,7 @@ void Dispatcher::finish(Transfer& transfer, const Status& status) {
                                 transfer.inside.size());
   }
   reply_.Finish(wire::CreateTransferReply(reply_, static_cast<std::uint16_t>(status.code()), message,
-                                          transfer.valid_end.count(), bytes, boot_));
+                                          transfer.valid_end.count(), bytes, boot_, transfer.taken));
   const auto type = wire::reply_type(transfer.write ? wire::Type::write : wire::Type::read);
   // A reply that cannot be sent closes the connection; the session's own loop sees that.
   connection.send(type, transfer.frame, wire::bytes(reply_)).ignore();

@@ -40,6 +40,8 @@ struct Transfer {
   Region region;
   Bytes length;
   bool inside_reply = false;  // a small read whose bytes travel in the reply
+  std::uint64_t take =
+      0;  // a read whose client can take the bytes from a file: its key, or 1; 0 if it cannot
   std::shared_ptr<SessionLink> session;
 
   std::uint64_t id = 0;  // ours: the policy knows it by this
@@ -47,6 +49,7 @@ struct Transfer {
   Bytes done;  // quanta served so far
   Bytes valid_end = Bytes::max();
   std::vector<std::byte> inside;
+  std::uint64_t taken = 0;  // the key of the file that the client takes the bytes from
 };
 
 class Dispatcher {
@@ -83,6 +86,8 @@ class Dispatcher {
 
   void dispatch();
   Task<void> serve(Transfer& transfer, Bytes quantum);
+  // Lets the client take the bytes of a read itself, if the store shares the object.
+  void grant(Transfer& transfer);
   Task<Status> move(Transfer& transfer, Extent extent);
   void finish(Transfer& transfer, const Status& status);
 

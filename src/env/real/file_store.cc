@@ -19,11 +19,14 @@
 #include "env/real/file_cache.h"
 #include "env/real/object_directory.h"
 #include "env/real/object_file.h"
+#include "env/real/shared_descriptor.h"
 #include "env/real/uring.h"
 
 namespace tutti {
 namespace {
 
+// Keys of shared files come after this one, which no file has.
+constexpr std::uint64_t kNoFileYet = 1;
 constexpr auto kLongest = static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());
 
 // What the kernel said to a request not to wait, when it would have to or never does it that way.
@@ -64,6 +67,7 @@ class FileStore::Impl {
   Result<std::optional<Bytes>> locate(ObjectId object, Bytes offset);
   Task<Result<std::vector<ObjectId>>> list();
   Result<StoreSpace> space();
+  SharedObject share(ObjectId object);
   [[nodiscard]] bool mapped() const { return mapped_; }
 
  private:
@@ -103,6 +107,7 @@ class FileStore::Impl {
   BufferPool buffers_;
   std::array<std::uint64_t, ObjectDirectory::kFanOut> synced_creations_{};
   std::uint64_t synced_buckets_ = 0;
+  std::uint64_t last_key_ = kNoFileYet;
   std::unique_ptr<Uring> uring_;  // null: operations that must wait block
 };
 
@@ -312,6 +317,21 @@ Task<Status> FileStore::Impl::sync_names(ObjectId object) {
   co_return Status();
 }
 
+SharedObject FileStore::Impl::share(ObjectId object) {
+  if (!mapped_) return {};
+  const Result<std::shared_ptr<ObjectFile>> opened = files_.open(object, false);
+  if (!opened.ok() || *opened == nullptr) return {};
+  ObjectFile& file = **opened;
+  if (file.shared == nullptr) {
+    // Not our own descriptor: nobody else may write.
+    FileDescriptor fd(directory_.open_object(object, O_RDONLY));
+    if (!fd.valid()) return {};
+    file.shared = std::make_shared<SharedDescriptor>(std::move(fd));
+    file.shared_key = ++last_key_;
+  }
+  return {file.shared_key, Bytes(file.length), file.shared};
+}
+
 Status FileStore::Impl::remove(ObjectId object) {
   if (directory_.unlink_object(object) != 0 && errno != ENOENT) return failure("remove", object, errno);
   files_.forget(object);
@@ -398,6 +418,7 @@ Task<Result<std::optional<Bytes>>> FileStore::locate(ObjectId object, Bytes offs
 }
 Task<Result<std::vector<ObjectId>>> FileStore::list() { return impl_->list(); }
 Result<StoreSpace> FileStore::space() { return impl_->space(); }
+SharedObject FileStore::share(ObjectId object) { return impl_->share(object); }
 bool FileStore::mapped() const { return impl_->mapped(); }
 
 }  // namespace tutti

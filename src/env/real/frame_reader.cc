@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace tutti {
 namespace {
@@ -100,6 +101,22 @@ void FrameReader::make_room() {
   begin_ = 0;
 }
 
+void FrameReader::keep_files(msghdr& message) {
+  for (cmsghdr* each = CMSG_FIRSTHDR(&message); each != nullptr; each = CMSG_NXTHDR(&message, each)) {
+    if (each->cmsg_level != SOL_SOCKET || each->cmsg_type != SCM_RIGHTS) continue;
+    int fd = -1;
+    std::memcpy(&fd, CMSG_DATA(each), sizeof(fd));  // the buffer has room for one
+    files_.emplace_back(fd);
+  }
+}
+
+FileDescriptor FrameReader::next_file() {
+  if (files_.empty()) return {};
+  FileDescriptor file = std::move(files_.front());
+  files_.pop_front();
+  return file;
+}
+
 Result<FrameReader::Filled> FrameReader::fill(BulkSink& sink) {
   make_room();
   std::array<iovec, kPlaces + 1> parts;
@@ -122,10 +139,17 @@ Result<FrameReader::Filled> FrameReader::fill(BulkSink& sink) {
   msghdr message{};
   message.msg_iov = parts.data();
   message.msg_iovlen = count;
+  alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int))> control;
   ssize_t got = 0;
   do {
-    got = ::recvmsg(fd_, &message, MSG_DONTWAIT);
+    if (takes_files_) {
+      message.msg_control = control.data();
+      message.msg_controllen = control.size();
+    }
+    got = ::recvmsg(fd_, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   } while (got < 0 && errno == EINTR);
+  const bool with_file = got >= 0 && takes_files_ && message.msg_controllen > 0;
+  if (with_file) keep_files(message);
   Filled filled;
   if (got < 0) {
     if (errno != EAGAIN && errno != EWOULDBLOCK) {
@@ -136,7 +160,8 @@ Result<FrameReader::Filled> FrameReader::fill(BulkSink& sink) {
   }
   const auto length = static_cast<std::size_t>(got);
   filled.end = length == 0;
-  filled.drained = length < asked;
+  // A read ends where a descriptor is attached, whatever follows it.
+  filled.drained = length < asked && !with_file;
   const std::size_t to_places = std::min(direct, length);
   end_ += length - to_places;
   if (to_places > 0) bulk_arrived(to_places, sink);

@@ -4,14 +4,17 @@
 // into the places that a BulkSink names.
 #pragma once
 
+#include <sys/socket.h>
 #include <sys/uio.h>
 
 #include <cstddef>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
 
 #include "base/status.h"
+#include "env/real/file_descriptor.h"
 #include "env/real/frame.h"
 
 namespace tutti {
@@ -39,6 +42,10 @@ class FrameReader {
   FrameReader(int fd, std::size_t limit) : fd_(fd), limit_(limit) {}
 
   void set_limit(std::size_t limit) { limit_ = limit; }
+  // From now on descriptors that come along are kept; without it the kernel drops them.
+  void take_files() { takes_files_ = true; }
+  // The descriptor that came first, or an invalid one.
+  FileDescriptor next_file();
 
   // The next whole frame in the buffer, if there is one. The view handed out before is no longer valid.
   // Bodies of bulk frames that are in the buffer go to the sink.
@@ -59,6 +66,7 @@ class FrameReader {
   void make_room();
   void take_bulk_from_buffer(BulkSink& sink);
   void bulk_arrived(std::size_t count, BulkSink& sink);
+  void keep_files(msghdr& message);
 
   int fd_;
   std::size_t limit_;
@@ -68,6 +76,9 @@ class FrameReader {
   std::size_t end_ = 0;
   std::size_t handed_ = 0;  // length of the frame that was handed out, at begin_
   std::size_t wanted_ = 0;  // whole length of the frame at begin_, if it is known and not all here
+
+  bool takes_files_ = false;
+  std::deque<FileDescriptor> files_;
 
   bool in_bulk_ = false;
   std::size_t bulk_at_ = 0;       // of the body

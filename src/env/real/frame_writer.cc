@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 namespace tutti {
@@ -84,6 +85,27 @@ Status FrameWriter::send(std::uint16_t type, std::uint64_t id, std::span<const s
     parts = advance(parts, *sent);
   }
   return parts.empty() ? Status() : enqueue(parts);
+}
+
+bool FrameWriter::send_file(std::uint16_t type, std::uint64_t id, int file) {
+  if (!failed_.ok() || !idle()) return false;
+  FrameHeader header;
+  header.type = type;
+  header.id = id;
+  iovec part = part_of(bytes_of(header));
+  alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  cmsghdr* rights = CMSG_FIRSTHDR(&message);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(rights), &file, sizeof(int));
+  // A local socket takes so few bytes whole or not at all.
+  return ::sendmsg(fd_, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(sizeof(header));
 }
 
 Status FrameWriter::enqueue(std::span<const iovec> parts) {

@@ -30,6 +30,9 @@ class FrameWriter {
   // Never waits. Code::unavailable when the peer is gone or does not read.
   Status send(std::uint16_t type, std::uint64_t id, std::span<const std::byte> payload);
 
+  // Sends an empty frame and a descriptor with it, if nothing is queued; false if it cannot be done now.
+  bool send_file(std::uint16_t type, std::uint64_t id, int file);
+
   // Waits until the socket has taken all of it. `memory` must stay valid until then or until this is
   // destroyed. The frame's payload is `prefix`, `memory`, `suffix`; the two small ones are copied.
   Task<Status> send_bulk(std::uint16_t type, std::uint64_t id, std::vector<std::byte> prefix,

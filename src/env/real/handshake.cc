@@ -114,6 +114,7 @@ Task<Status> greet_server(SocketConnection& connection, HandshakeContext& contex
   }
   context.instance = welcome.instance;
   connection.established(*std::move(peer), welcome.cma != 0);
+  if (context.mover != MoverChoice::socket) connection.take_files();
   co_return Status();
 }
 
@@ -159,6 +160,7 @@ Task<Status> greet_client(SocketConnection& connection, HandshakeContext& contex
   welcome.cma = cma ? 1 : 0;
   welcome.instance = context.instance;
   connection.established(*std::move(peer), cma);
+  if (context.mover != MoverChoice::socket) connection.give_files();
   co_return connection.send(type_of(TransportFrame::welcome), 0, bytes_of(welcome));
 }
 

@@ -14,6 +14,7 @@
 #include "env/executor.h"
 #include "env/real/extent_set.h"
 #include "env/real/file_descriptor.h"
+#include "env/shared_file.h"
 #include "env/store.h"
 #include "env/sync.h"
 
@@ -56,9 +57,11 @@ class ObjectFile {
   ObjectId id;
   FileDescriptor fd;
   std::uint64_t length;
-  std::uint64_t reach = 0;  // how far writes under way may have made the file
-  std::size_t writers = 0;  // writes under way that may change the length
-  bool uncommitted;         // made by a write that has not completed
+  std::uint64_t reach = 0;                   // how far writes under way may have made the file
+  std::size_t writers = 0;                   // writes under way that may change the length
+  bool uncommitted;                          // made by a write that has not completed
+  std::shared_ptr<const SharedFile> shared;  // made when first asked for
+  std::uint64_t shared_key = 0;
   ExtentSet allocated;
   std::shared_ptr<ObjectMapping> mapping;
   std::size_t map_users = 0;

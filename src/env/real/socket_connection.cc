@@ -5,12 +5,16 @@
 
 #include <utility>
 
+#include "env/real/shared_descriptor.h"
+
 namespace tutti {
 namespace {
 
 constexpr std::size_t kHandshakeLimit = 1024;
 // A peer that always has something more to read must let others have their turn.
 constexpr int kMostBurst = 64;
+// Files that came and were not claimed.
+constexpr std::size_t kMostGiven = 64;
 
 // Before the peer is known, nothing of its is moved.
 class NoBulk final : public BulkSink {
@@ -59,11 +63,35 @@ Task<Result<Frame>> SocketConnection::receive() {
   for (;;) {
     Result<Frame> frame = co_await receive_any();
     if (!frame.ok() || frame->type >= kFirstUserFrameType) co_return frame;
-    if (Status status = socket_mover_.on_frame(*frame); !status.ok()) {
+    if (Status status = on_frame(*frame); !status.ok()) {
       lose(std::move(status));
       co_return reason_;
     }
   }
+}
+
+Status SocketConnection::on_frame(const Frame& frame) {
+  if (frame.type != static_cast<std::uint16_t>(TransportFrame::file)) return socket_mover_.on_frame(frame);
+  if (!takes_files_) return {Code::malformed, "a file that nobody takes"};
+  // A process that has too many descriptors open gets the frame without one.
+  if (FileDescriptor file = reader_.next_file(); file.valid()) {
+    if (given_.size() >= kMostGiven) given_.erase(given_.begin());
+    given_[frame.id] = std::make_shared<SharedDescriptor>(std::move(file));
+  }
+  return {};
+}
+
+bool SocketConnection::give(std::uint64_t key, const SharedFile& file) {
+  if (closed_ || !gives_files_) return false;
+  return writer_.send_file(static_cast<std::uint16_t>(TransportFrame::file), key, file.descriptor());
+}
+
+std::shared_ptr<const SharedFile> SocketConnection::given(std::uint64_t key) {
+  const auto found = given_.find(key);
+  if (found == given_.end()) return nullptr;
+  auto file = std::move(found->second);
+  given_.erase(found);
+  return file;
 }
 
 Task<Result<Frame>> SocketConnection::receive_any() {

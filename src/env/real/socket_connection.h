@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -35,10 +36,20 @@ class SocketConnection final : public Connection {
   Task<Status> pull(const Region& from, Bytes offset, std::span<std::byte> into) override;
   Task<Status> push(std::span<const std::byte> from, const Region& to, Bytes offset) override;
 
+  [[nodiscard]] bool takes_files() const override { return takes_files_; }
+  bool give(std::uint64_t key, const SharedFile& file) override;
+  std::shared_ptr<const SharedFile> given(std::uint64_t key) override;
+
   // For the handshake: the next frame of any type.
   Task<Result<Frame>> receive_any();
   // The handshake is over: who the peer is, and how bulk data travels.
   void established(Peer peer, bool by_cross_memory_attach);
+  // Of the local path: whether the peer may hand over files, and whether this end may.
+  void take_files() {
+    takes_files_ = true;
+    reader_.take_files();
+  }
+  void give_files() { gives_files_ = true; }
   // Closes when the process ends, even if another one still holds its end of the socket: its number may be
   // given to a stranger, whose memory must not be touched.
   void close_with_process(int pidfd);
@@ -48,6 +59,8 @@ class SocketConnection final : public Connection {
   SocketConnection(Loop& loop, int fd, std::size_t queue_limit);
   void lose(Status reason);
   Task<void> watch_process();
+  // A frame of the transport.
+  Status on_frame(const Frame& frame);
   [[nodiscard]] const Mover& mover() const { return cma_ ? static_cast<const Mover&>(*cma_) : socket_mover_; }
   [[nodiscard]] Mover& mover() { return cma_ ? static_cast<Mover&>(*cma_) : socket_mover_; }
 
@@ -65,6 +78,9 @@ class SocketConnection final : public Connection {
   FrameWriter writer_;
   SocketMover socket_mover_;
   std::unique_ptr<CmaMover> cma_;
+  bool takes_files_ = false;
+  bool gives_files_ = false;
+  std::map<std::uint64_t, std::shared_ptr<const SharedFile>> given_;  // by key, not claimed yet
   Scope scope_;
 };
 

@@ -8,7 +8,7 @@ namespace {
 // Write-backs handed to the scheduler at a time, so that it has something to sort.
 constexpr std::size_t kWriteBacks = 64;
 
-Bytes share(Bytes size, double ratio) {
+Bytes part_of(Bytes size, double ratio) {
   return Bytes(static_cast<std::uint64_t>(static_cast<double>(size.count()) * ratio));
 }
 }  // namespace
@@ -21,8 +21,8 @@ DeviceStore::DeviceStore(Clock& clock, Store& inner, std::unique_ptr<Device> dev
       queue_(clock, std::move(device), std::move(scheduler)),
       placement_(queue_.device().capacity(), options.placement),
       cache_(options.cache.size),
-      background_limit_(share(options.cache.size, options.cache.background_ratio)),
-      dirty_limit_(share(options.cache.size, options.cache.dirty_ratio)),
+      background_limit_(part_of(options.cache.size, options.cache.background_ratio)),
+      dirty_limit_(part_of(options.cache.size, options.cache.dirty_ratio)),
       drained_(clock.executor()),
       slots_(clock.executor(), kWriteBacks),
       expire_(*this),
