@@ -244,6 +244,8 @@ void add_up(Command& root) {
   up.option("--stripe-count", options->stripe_count, "Servers that a new file is spread over (0: all)");
   up.option("--log-level", options->log_level, "debug, info, warn or error")
       .one_of({"debug", "info", "warn", "error"});
+  up.flag("--tcp", options->loopback_tcp,
+          "Of a new cluster: clients come by TCP over the loopback device, as if from another host");
   up.option("--device", options->device,
             "A modelled disk under the data servers, in real time: none, hdd, ssd")
       .one_of(modelled_devices());

@@ -85,7 +85,8 @@ class Connection {
   virtual void withdraw(std::uint64_t region) = 0;
   [[nodiscard]] virtual bool needs_segments() const = 0;
 
-  // The server's side. `offset` counts through the concatenated segments. Moves all bytes or fails.
+  // The server's side. `offset` counts through the concatenated segments. Moves all bytes or fails; what a push has
+  // moved is in place when frames that are sent later are received.
   virtual Task<Status> pull(const Region& from, Bytes offset, std::span<std::byte> into) = 0;
   virtual Task<Status> push(std::span<const std::byte> from, const Region& to, Bytes offset) = 0;
 

@@ -38,8 +38,7 @@ enum class TransportFrame : std::uint16_t {
   pull = 4,         // id: token; PullRequest: send these bytes of a region
   pull_data = 5,    // id: token; bytes, then u64: 1 if they are good, 0 if the region went away meanwhile
   pull_failed = 6,  // id: token; u16 code
-  push_data = 7,    // id: token; PushTarget, then bytes for a region
-  push_done = 8,    // id: token; u16 code
+  push_data = 7,    // PushTarget, then bytes for a region
   challenge = 9,    // the server's nonce (TCP only)
   response = 10,    // what proves who the client is (TCP only)
   file = 11,        // id: key; comes with a descriptor of a file to read from (local sockets only)

@@ -16,6 +16,8 @@ constexpr std::size_t kKeptCapacity = 256U
                                       << 10U;  // a larger buffer is given back after the frame that needed it
 constexpr std::size_t kShortRead = 4U << 10U;
 constexpr std::size_t kPlaces = 64;
+// What may lie in a socket before its reader is woken: enough to be worth it, little enough to stay in the cache.
+constexpr std::size_t kMostBatch = 256U << 10U;
 
 }  // namespace
 
@@ -165,7 +167,14 @@ Result<FrameReader::Filled> FrameReader::fill(BulkSink& sink) {
   const std::size_t to_places = std::min(direct, length);
   end_ += length - to_places;
   if (to_places > 0) bulk_arrived(to_places, sink);
+  if (batches_bulk_) sleep_until(in_bulk_ ? bulk_left_ : 1);
   return filled;
+}
+
+void FrameReader::sleep_until(std::size_t length) {
+  const int wanted = static_cast<int>(std::clamp(length, std::size_t{1}, kMostBatch));
+  if (wanted == low_water_) return;
+  if (::setsockopt(fd_, SOL_SOCKET, SO_RCVLOWAT, &wanted, sizeof(wanted)) == 0) low_water_ = wanted;
 }
 
 }  // namespace tutti

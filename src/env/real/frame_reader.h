@@ -42,6 +42,8 @@ class FrameReader {
   FrameReader(int fd, std::size_t limit) : fd_(fd), limit_(limit) {}
 
   void set_limit(std::size_t limit) { limit_ = limit; }
+  // On TCP: sleep through the arrival of a bulk frame until much of it is there.
+  void batch_bulk() { batches_bulk_ = true; }
   // From now on descriptors that come along are kept; without it the kernel drops them.
   void take_files() { takes_files_ = true; }
   // The descriptor that came first, or an invalid one.
@@ -67,6 +69,8 @@ class FrameReader {
   void take_bulk_from_buffer(BulkSink& sink);
   void bulk_arrived(std::size_t count, BulkSink& sink);
   void keep_files(msghdr& message);
+  // Readable only when so many bytes are there.
+  void sleep_until(std::size_t length);
 
   int fd_;
   std::size_t limit_;
@@ -77,6 +81,8 @@ class FrameReader {
   std::size_t handed_ = 0;  // length of the frame that was handed out, at begin_
   std::size_t wanted_ = 0;  // whole length of the frame at begin_, if it is known and not all here
 
+  bool batches_bulk_ = false;
+  int low_water_ = 1;
   bool takes_files_ = false;
   std::deque<FileDescriptor> files_;
 

@@ -50,6 +50,7 @@ class SocketConnection final : public Connection {
     reader_.take_files();
   }
   void give_files() { gives_files_ = true; }
+  void batch_bulk() { reader_.batch_bulk(); }
   // Closes when the process ends, even if another one still holds its end of the socket: its number may be
   // given to a stranger, whose memory must not be touched.
   void close_with_process(int pidfd);

@@ -129,34 +129,17 @@ Task<Status> SocketMover::pull(const Region& from, Bytes offset, std::span<std::
   co_return Status();
 }
 
-Task<Status> SocketMover::push_piece(Piece& piece, std::span<const std::byte> from, PushTarget target) {
-  std::vector<iovec> memory{{const_cast<std::byte*>(from.data()), from.size()}};
-  co_return co_await writer_.send_bulk(static_cast<std::uint16_t>(TransportFrame::push_data), piece.token,
-                                       copy_of(bytes_of(target)), std::move(memory),
-                                       std::vector<std::byte>());
-}
-
+// What the kernel has taken arrives before any later frame, and only the other end can tell whether the region is
+// still there: nothing is waited for.
 Task<Status> SocketMover::push(std::span<const std::byte> from, const Region& to, Bytes offset) {
-  std::list<Piece> pieces;
-  std::size_t sent = 0;
-  const std::uint64_t region = to.id;
-  while (sent < from.size() || !pieces.empty()) {
-    if (!failed_.ok()) co_return failed_;
-    if (sent < from.size() && pieces.size() < kPiecesAtOnce) {
-      const std::size_t length = std::min(kBulkChunk, from.size() - sent);
-      Piece& piece = pieces.emplace_back(*this, std::span<std::byte>());
-      const PushTarget target{region, offset.count() + sent};
-      TUTTI_CO_TRY(co_await push_piece(piece, from.subspan(sent, length), target));
-      sent += length;
-      continue;
-    }
-    co_await pieces.front().done.wait();
-    if (!pieces.front().status.ok()) {
-      co_return pieces.front().status.code() == Code::unavailable
-          ? pieces.front().status
-          : refused("push to", region, pieces.front().status.code());
-    }
-    pieces.pop_front();
+  for (std::size_t sent = 0; sent < from.size();) {
+    const std::size_t length = std::min(kBulkChunk, from.size() - sent);
+    const PushTarget target{to.id, offset.count() + sent};
+    std::vector<iovec> memory{{const_cast<std::byte*>(from.data() + sent), length}};
+    TUTTI_CO_TRY(co_await writer_.send_bulk(static_cast<std::uint16_t>(TransportFrame::push_data), 0,
+                                            copy_of(bytes_of(target)), std::move(memory),
+                                            std::vector<std::byte>()));
+    sent += length;
   }
   co_return Status();
 }
@@ -166,8 +149,7 @@ Status SocketMover::on_frame(const Frame& frame) {
   if (type == TransportFrame::pull && frame.payload.size() == sizeof(PullRequest)) {
     return start_answer(frame.id, load<PullRequest>(frame.payload));
   }
-  if ((type == TransportFrame::pull_failed || type == TransportFrame::push_done) &&
-      frame.payload.size() == sizeof(std::uint16_t)) {
+  if (type == TransportFrame::pull_failed && frame.payload.size() == sizeof(std::uint16_t)) {
     const Code code = code_from_wire(load<std::uint16_t>(frame.payload));
     const auto found = waiting_.find(frame.id);
     if (found == waiting_.end()) return {};  // its operation was cancelled
@@ -220,7 +202,8 @@ Status SocketMover::begin_bulk(const FrameHeader& header, std::span<const std::b
   if (incoming_.is_push) {
     incoming_.target = load<PushTarget>(prefix);
     incoming_.code = check(incoming_.target.region, incoming_.target.offset, incoming_.length, Access::write);
-    return {};
+    if (incoming_.code == Code::ok || incoming_.code == Code::not_found) return {};
+    return {Code::malformed, "the peer sends bytes that do not fit their region"};
   }
   const auto found = waiting_.find(incoming_.token);
   if (found != waiting_.end() && incoming_.length != found->second->into.size() + sizeof(std::uint64_t)) {
@@ -250,10 +233,7 @@ std::size_t SocketMover::bulk_places(std::size_t at, std::size_t length, std::sp
 }
 
 void SocketMover::end_bulk() {
-  if (incoming_.is_push) {
-    send_code(TransportFrame::push_done, incoming_.token, incoming_.code).ignore();
-    return;
-  }
+  if (incoming_.is_push) return;
   const auto found = waiting_.find(incoming_.token);
   if (found == waiting_.end()) return;
   Piece& piece = *found->second;

@@ -1,7 +1,8 @@
 // SocketMover: bulk data on the connection's own socket; both ends of it.
 //
 // The serving end asks for bytes (pull) or sends them (push) in pieces; the exposing end answers straight
-// from, or receives straight into, the memory it has exposed. It also keeps the table of exposed regions,
+// from, or receives straight into, the memory it has exposed. Pushed bytes of a region that was withdrawn meanwhile
+// are dropped. It also keeps the table of exposed regions,
 // which every connection needs, whatever its mover.
 #pragma once
 
@@ -51,7 +52,7 @@ class SocketMover final : public Mover, public BulkSink {
     Access access = Access::read;
     std::uint64_t length = 0;
   };
-  // One piece of a pull or push whose answer is awaited; lives in the frame of the operation.
+  // One piece of a pull whose answer is awaited; lives in the frame of the operation.
   struct Piece;
   // An answer to a peer's pull that is being sent.
   struct Answer {
@@ -76,7 +77,6 @@ class SocketMover final : public Mover, public BulkSink {
   Status start_answer(std::uint64_t token, const PullRequest& request);
   Task<void> answer(Answer& self, PullRequest request);
   Status send_code(TransportFrame type, std::uint64_t token, Code code);
-  Task<Status> push_piece(Piece& piece, std::span<const std::byte> from, PushTarget target);
 
   Loop& loop_;
   FrameWriter& writer_;

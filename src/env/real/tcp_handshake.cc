@@ -132,6 +132,7 @@ Task<Result<TcpWelcome>> greet_tcp_server(SocketConnection& connection, Authenti
   Peer peer;
   peer.name = std::move(server_name);
   connection.established(std::move(peer), false);
+  connection.batch_bulk();
   co_return welcome;
 }
 
@@ -165,6 +166,7 @@ Task<Status> greet_tcp_client(SocketConnection& connection, Authenticator& authe
   Peer peer = std::move(verified->peer);
   peer.name = fmt::format("{} uid {}", client_name, peer.uid);
   connection.established(std::move(peer), false);
+  connection.batch_bulk();
   co_return connection.send(type_of(TransportFrame::welcome), 0, welcome);
 }
 
