@@ -92,6 +92,12 @@ Result<std::unique_ptr<SimStorage>> SimStorage::create(Clock& clock, const SimSt
   return storage;
 }
 
+Task<Status> SimStorage::prepare(ObjectId object, Bytes length) {
+  TUTTI_CO_TRY(co_await memory_->truncate(object, length));
+  if (device_) co_return (co_await device_->locate(object, Bytes())).status();
+  co_return Status();
+}
+
 void SimStorage::lose_power() {
   if (device_) device_->power_loss();
   memory_->crash();

@@ -20,22 +20,28 @@ class PullSource : public Source {
   Bytes base_;
 };
 
-// The client's memory as the sink of a read.
-class PushSink : public Sink {
+// Small enough to be pulled early, and how much of it in all.
+constexpr Bytes kEarlyPull = 16_KiB;
+constexpr Bytes kMostPulledEarly = 16_MiB;
+
+}  // namespace
+
+// The client's memory as the sink of a read, `base` where the extent begins in the region. Taking the last byte of the
+// turn ends it.
+class Dispatcher::PushSink : public Sink {
  public:
-  PushSink(SessionLink& session, const Region& region, Bytes base)
-      : session_(session), region_(region), base_(base) {}
+  PushSink(Dispatcher& dispatcher, Turn& turn, Bytes base)
+      : dispatcher_(dispatcher), turn_(turn), base_(base) {}
   Task<Status> take(Bytes at, std::span<const std::byte> piece) override {
-    return session_.connection->push(piece, region_, base_ + at);
+    if (base_ + at + Bytes(piece.size()) == turn_.end) dispatcher_.end_turn(turn_);
+    return turn_.transfer.session->connection->push(piece, turn_.transfer.region, base_ + at);
   }
 
  private:
-  SessionLink& session_;
-  const Region& region_;
+  Dispatcher& dispatcher_;
+  Turn& turn_;
   Bytes base_;
 };
-
-}  // namespace
 
 Dispatcher::Dispatcher(const Env& env, Store& store, std::unique_ptr<RequestPolicy> policy,
                        std::uint64_t boot)
@@ -60,10 +66,28 @@ void Dispatcher::add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, N
   request.length = transfer->length;
   request.write = transfer->write;
   request.bottleneck = Bytes(tag.bottleneck());
-  ++transfer->session->queued;
-  transfers_.emplace(transfer->id, std::move(transfer));
+  Transfer& added = *transfer;
+  ++added.session->queued;
+  ++queued_;
+  transfers_.emplace(added.id, std::move(transfer));
   policy_->add(request, env_.clock.now());
   dispatch();
+  if (added.write && !added.serving && added.length <= kEarlyPull &&
+      early_ + added.length <= kMostPulledEarly) {
+    early_ += added.length;
+    added.inside.resize(added.length.count());
+    added.pulled = std::make_unique<Event>(env_.clock.executor());
+    ++added.at_work;
+    if (added.session->in_service++ == 0) added.session->drained.reset();
+    scope_.spawn(pull_early(added));
+  }
+}
+
+Task<void> Dispatcher::pull_early(Transfer& transfer) {
+  const Status status = co_await transfer.session->connection->pull(transfer.region, 0_B, transfer.inside);
+  if (!status.ok() && transfer.status.ok()) transfer.status = status;
+  transfer.pulled->set();
+  leave(transfer);
 }
 
 void Dispatcher::drop(const SessionLink& session) {
@@ -75,16 +99,19 @@ void Dispatcher::drop(const SessionLink& session) {
   const Nanos now = env_.clock.now();
   for (const std::uint64_t id : ids) {
     const auto found = transfers_.find(id);
-    if (found->second->serving) continue;
-    --found->second->session->queued;
+    Transfer& transfer = *found->second;
+    if (transfer.serving || transfer.finished) continue;
+    --transfer.session->queued;
+    --queued_;
+    transfer.finished = transfer.dropped = true;
     policy_->drop(id, now);
-    transfers_.erase(found);
+    if (transfer.at_work == 0) forget(transfer);
   }
   dispatch();
 }
 
 void Dispatcher::dispatch() {
-  for (;;) {
+  while (sending_ < kSending) {
     const Decision decision = policy_->next(env_.clock.now());
     if (decision.kind == Decision::Kind::idle) return;
     if (decision.kind == Decision::Kind::wait) {
@@ -94,67 +121,97 @@ void Dispatcher::dispatch() {
     Transfer& transfer = *transfers_.at(decision.id);
     transfer.serving = true;
     --transfer.session->queued;
+    --queued_;
     if (transfer.session->in_service++ == 0) transfer.session->drained.reset();
     ++in_service_;
+    ++transfer.at_work;
     scope_.spawn(serve(transfer, decision.quantum));
   }
 }
 
-// Serves up to `quantum` bytes of the transfer, beginning where the last quantum ended.
+// Serves up to `quantum` bytes of the transfer, beginning where the last turn ended.
 Task<void> Dispatcher::serve(Transfer& transfer, Bytes quantum) {
-  Status status;
-  Bytes skip = transfer.done;
-  Bytes served;
+  Turn turn{transfer, transfer.done, transfer.done + std::min(quantum, transfer.length - transfer.done)};
+  transfer.done = turn.end;
+  if (transfer.pulled) co_await transfer.pulled->wait();
+  Status status = transfer.status;
+  Bytes at;  // of the extent, in the region
   for (const Extent& extent : transfer.extents) {
-    if (skip >= extent.length) {
-      skip -= extent.length;
-      continue;
+    const Bytes from = std::max(at, turn.begin);
+    const Bytes to = std::min(at + extent.length, turn.end);
+    if (status.ok() && from < to) {
+      status = co_await move(turn, Extent{extent.offset + (from - at), to - from}, from);
     }
-    const Bytes length = std::min(extent.length - skip, quantum - served);
-    if (length == 0_B) break;
-    status = co_await move(transfer, Extent{extent.offset + skip, length});
-    if (!status.ok()) break;
-    skip = 0_B;
-    served += length;
-    transfer.done += length;
+    at += extent.length;
   }
+  if (!status.ok() && transfer.status.ok()) transfer.status = std::move(status);
+  if (turn.over) {
+    --sending_;
+  } else {
+    end_turn(turn);
+    --sending_;
+  }
+  leave(transfer);
+  dispatch();
+}
 
-  const std::uint64_t id = transfer.id;
-  const bool finished = !status.ok() || transfer.done == transfer.length;
+// The store is done with the turn; the network may not be.
+void Dispatcher::end_turn(Turn& turn) {
+  Transfer& transfer = turn.transfer;
+  turn.over = true;
+  ++sending_;
   --in_service_;
   transfer.serving = false;
-  SessionLink& session = *transfer.session;
-  if (--session.in_service == 0) session.drained.set();
-  policy_->served(id, served, finished, env_.clock.now());
-  if (finished) {
-    finish(transfer, status);
-    transfers_.erase(id);
-  } else if (session.connection->closed()) {
-    policy_->drop(id, env_.clock.now());
-    transfers_.erase(id);
-  } else {
-    ++session.queued;
+  transfer.finished = !transfer.status.ok() || turn.end == transfer.length;
+  const Nanos now = env_.clock.now();
+  policy_->served(transfer.id, turn.end - turn.begin, transfer.finished, now);
+  if (!transfer.finished && transfer.session->connection->closed()) {
+    transfer.finished = transfer.dropped = true;
+    policy_->drop(transfer.id, now);
+  }
+  if (!transfer.finished) {
+    ++transfer.session->queued;
+    ++queued_;
   }
   dispatch();
 }
 
-// Moves one extent between the store and the client; it begins at transfer.done in the region.
-Task<Status> Dispatcher::move(Transfer& transfer, Extent extent) {
+// A task is done with the transfer; the last one after its last turn answers and forgets it.
+void Dispatcher::leave(Transfer& transfer) {
+  SessionLink& session = *transfer.session;
+  if (--session.in_service == 0) session.drained.set();
+  if (--transfer.at_work > 0 || !transfer.finished) return;
+  if (!transfer.dropped) reply(transfer);
+  forget(transfer);
+}
+
+void Dispatcher::forget(Transfer& transfer) {
+  if (transfer.pulled) early_ -= transfer.length;
+  transfers_.erase(transfer.id);
+}
+
+// Moves one extent of the turn between the store and the client; it begins at `at` in the region.
+Task<Status> Dispatcher::move(Turn& turn, Extent extent, Bytes at) {
+  Transfer& transfer = turn.transfer;
   SessionLink& session = *transfer.session;
   // A client that is gone may use its memory for something else by now.
   if (session.connection->closed()) co_return Status(Code::unavailable, "the client is gone");
+  if (transfer.pulled) {
+    MemorySource source(std::span(transfer.inside).subspan(at.count(), extent.length.count()));
+    co_return co_await store_.write(transfer.object, extent.offset, extent.length, source);
+  }
   if (transfer.write) {
-    PullSource source(session, transfer.region, transfer.done);
+    PullSource source(session, transfer.region, at);
     co_return co_await store_.write(transfer.object, extent.offset, extent.length, source);
   }
   Bytes got;
   if (transfer.inside_reply) {
-    MemorySink sink(std::span(transfer.inside).subspan(transfer.done.count(), extent.length.count()));
+    MemorySink sink(std::span(transfer.inside).subspan(at.count(), extent.length.count()));
     auto read = co_await store_.read(transfer.object, extent.offset, extent.length, sink);
     if (!read.ok()) co_return read.status();
     got = *read;
   } else {
-    PushSink sink(session, transfer.region, transfer.done);
+    PushSink sink(*this, turn, at);
     auto read = co_await store_.read(transfer.object, extent.offset, extent.length, sink);
     if (!read.ok()) co_return read.status();
     got = *read;
@@ -163,7 +220,8 @@ Task<Status> Dispatcher::move(Transfer& transfer, Extent extent) {
   co_return Status();
 }
 
-void Dispatcher::finish(Transfer& transfer, const Status& status) {
+void Dispatcher::reply(Transfer& transfer) {
+  const Status& status = transfer.status;
   if (status.ok()) {
     ++(transfer.write ? totals_.writes : totals_.reads);
     (transfer.write ? totals_.bytes_written : totals_.bytes_read) += transfer.length;

@@ -1,0 +1,8 @@
+#include "lab/experiments/coordination.h"
+#include "lab/experiments/testbed.h"
+
+namespace tutti {
+
+Result<Report> coord_sync(const ExperimentOptions& /*options*/) { return Report(); }
+
+}  // namespace tutti
