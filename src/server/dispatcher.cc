@@ -72,7 +72,7 @@ void Dispatcher::add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, N
   transfers_.emplace(added.id, std::move(transfer));
   policy_->add(request, env_.clock.now());
   dispatch();
-  if (added.write && !added.serving && added.length <= kEarlyPull &&
+  if (added.write && added.in_store == 0 && added.length <= kEarlyPull &&
       early_ + added.length <= kMostPulledEarly) {
     early_ += added.length;
     added.inside.resize(added.length.count());
@@ -100,7 +100,7 @@ void Dispatcher::drop(const SessionLink& session) {
   for (const std::uint64_t id : ids) {
     const auto found = transfers_.find(id);
     Transfer& transfer = *found->second;
-    if (transfer.serving || transfer.finished) continue;
+    if (transfer.in_store > 0 || transfer.finished) continue;
     --transfer.session->queued;
     --queued_;
     transfer.finished = transfer.dropped = true;
@@ -119,20 +119,22 @@ void Dispatcher::dispatch() {
       return;
     }
     Transfer& transfer = *transfers_.at(decision.id);
-    transfer.serving = true;
-    --transfer.session->queued;
-    --queued_;
+    if (transfer.in_store++ == 0) {
+      --transfer.session->queued;
+      --queued_;
+    }
+    const Turn turn{transfer, transfer.done,
+                    transfer.done + std::min(decision.quantum, transfer.length - transfer.done)};
+    transfer.done = turn.end;
     if (transfer.session->in_service++ == 0) transfer.session->drained.reset();
     ++in_service_;
     ++transfer.at_work;
-    scope_.spawn(serve(transfer, decision.quantum));
+    scope_.spawn(serve(turn));
   }
 }
 
-// Serves up to `quantum` bytes of the transfer, beginning where the last turn ended.
-Task<void> Dispatcher::serve(Transfer& transfer, Bytes quantum) {
-  Turn turn{transfer, transfer.done, transfer.done + std::min(quantum, transfer.length - transfer.done)};
-  transfer.done = turn.end;
+Task<void> Dispatcher::serve(Turn turn) {
+  Transfer& transfer = turn.transfer;
   if (transfer.pulled) co_await transfer.pulled->wait();
   Status status = transfer.status;
   Bytes at;  // of the extent, in the region
@@ -145,12 +147,8 @@ Task<void> Dispatcher::serve(Transfer& transfer, Bytes quantum) {
     at += extent.length;
   }
   if (!status.ok() && transfer.status.ok()) transfer.status = std::move(status);
-  if (turn.over) {
-    --sending_;
-  } else {
-    end_turn(turn);
-    --sending_;
-  }
+  if (!turn.over) end_turn(turn);
+  --sending_;
   leave(transfer);
   dispatch();
 }
@@ -161,15 +159,12 @@ void Dispatcher::end_turn(Turn& turn) {
   turn.over = true;
   ++sending_;
   --in_service_;
-  transfer.serving = false;
-  transfer.finished = !transfer.status.ok() || turn.end == transfer.length;
-  const Nanos now = env_.clock.now();
-  policy_->served(transfer.id, turn.end - turn.begin, transfer.finished, now);
-  if (!transfer.finished && transfer.session->connection->closed()) {
-    transfer.finished = transfer.dropped = true;
-    policy_->drop(transfer.id, now);
-  }
-  if (!transfer.finished) {
+  --transfer.in_store;
+  const bool gone = transfer.session->connection->closed();
+  transfer.finished =
+      transfer.in_store == 0 && (gone || !transfer.status.ok() || transfer.done == transfer.length);
+  policy_->served(transfer.id, turn.end - turn.begin, transfer.finished, env_.clock.now());
+  if (!transfer.finished && transfer.in_store == 0) {
     ++transfer.session->queued;
     ++queued_;
   }

@@ -47,13 +47,13 @@ struct Transfer {
   bool inside_reply = false;  // a small read whose bytes travel in the reply
   std::shared_ptr<SessionLink> session;
 
-  std::uint64_t id = 0;     // ours: the policy knows it by this
-  bool serving = false;     // has its turn
-  Bytes done;               // quanta that had their turn so far, this one included
-  std::size_t at_work = 0;  // tasks that use this: quanta in the store or on the network, and the early pull
-  bool finished = false;    // had its last turn, or is dropped
-  bool dropped = false;
-  Status status;  // the first failure
+  std::uint64_t id = 0;      // ours: the policy knows it by this
+  std::size_t in_store = 0;  // turns that the store has not ended
+  Bytes done;                // quanta that had their turn so far, this one included
+  std::size_t at_work = 0;   // tasks that use this: quanta in the store or on the network, and the early pull
+  bool finished = false;     // had its last turn, or is dropped
+  bool dropped = false;      // nobody waits for an answer
+  Status status;             // the first failure
   Bytes valid_end = Bytes::max();
   std::vector<std::byte> inside;  // of a small read, or pulled early for a small write
   std::unique_ptr<Event> pulled;  // of an early pull: set at its end
@@ -102,7 +102,7 @@ class Dispatcher {
   class PushSink;
 
   void dispatch();
-  Task<void> serve(Transfer& transfer, Bytes quantum);
+  Task<void> serve(Turn turn);
   Task<Status> move(Turn& turn, Extent extent, Bytes at);
   Task<void> pull_early(Transfer& transfer);
   void end_turn(Turn& turn);

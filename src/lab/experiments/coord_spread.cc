@@ -48,9 +48,10 @@ Result<Report> coord_spread(const ExperimentOptions& options) {
   const std::size_t seeds = options.quick ? 3 : 20;
   std::vector<Point> points;
   for (const Medium medium : {Medium::hdd, Medium::ssd}) {
-    for (const std::string& policy :
-         {uncoordinated(), coordinated(medium), std::string("fcfs;dispatch_depth=1"),
-          coordinated(medium) + ";quantum=max", coordinated(medium) + ";dispatch_depth=4"}) {
+    std::vector<std::string> policies = {uncoordinated(), coordinated(medium), "fcfs;dispatch_depth=1"};
+    for (const int depth : {1, 2, 4, 8, 16}) policies.push_back(coordinated(medium) + ";dispatch_depth=" + std::to_string(depth));
+    policies.push_back(coordinated(medium) + ";quantum=max");
+    for (const std::string& policy : policies) {
       points.push_back({medium, policy});
     }
   }

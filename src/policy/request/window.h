@@ -10,9 +10,9 @@
 //
 // Parameters (name;key=value):
 //   interval        ms, 1000. See with_default_interval() for the default by device.
-//   dispatch_depth  how many requests are in service at once, 1. With more, and to a degree with any, a
-//   request may
-//                   arrive that ranks before one in service: a crossover, counted in counters().
+//   dispatch_depth  how many quanta are in service at once, 1: of the first request, then of the next. With more, and to
+//                   a degree with any, a request may arrive that ranks before one in service: a crossover, counted in
+//                   counters().
 //   quantum         at most so many bytes are served before the queue is asked again, 64KiB; "max": whole
 //   requests.
 //                   A request that is not finished competes again with its old priority. So one that ranks
