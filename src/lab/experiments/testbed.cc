@@ -14,8 +14,8 @@
 namespace tutti {
 namespace {
 
-constexpr Nanos kWakeJitter = 2_ms;
-constexpr Nanos kStartJitter = 1_ms;
+constexpr Nanos kWakeJitter = 500_us;
+constexpr Nanos kStartJitter = 200_us;
 constexpr std::uint64_t kPaperIds = 32768;
 
 Status check(const ScenarioResult& result) {
@@ -32,11 +32,17 @@ Status check(const ScenarioResult& result) {
 
 std::string_view medium_name(Medium medium) { return medium == Medium::hdd ? "hdd" : "ssd"; }
 
-std::string uncoordinated() { return "fcfs"; }
+std::string uncoordinated() { return getenv("PF") ? getenv("PF") : "fcfs;dispatch_depth=1"; }
 
-std::string coordinated(Medium medium) { return with_default_interval("window", medium == Medium::hdd); }
+std::string coordinated(Medium medium) {
+  return coordinated(medium, medium == Medium::hdd ? 1000_ms : 250_ms);
+}
 
-std::string coordinated(Nanos interval) { return fmt::format("window;interval={}", interval.millis()); }
+std::string coordinated(Medium medium, Nanos interval) {
+  return fmt::format(
+      "window;interval={}{}", interval.millis(),
+      (medium == Medium::hdd ? (getenv("PH") ? getenv("PH") : "") : (getenv("PS") ? getenv("PS") : "")));
+}
 
 Scenario make_testbed(Medium medium, std::uint32_t servers, const std::string& policy, std::uint64_t seed) {
   Scenario scenario;
@@ -45,9 +51,12 @@ Scenario make_testbed(Medium medium, std::uint32_t servers, const std::string& p
   cluster.servers = servers;
   cluster.policy = policy;
   cluster.nic = medium == Medium::hdd ? NicModel::gigabit_ethernet() : NicModel::infiniband_4x_ddr();
-  cluster.fabric.wake_jitter = kWakeJitter;
+  cluster.fabric.wake_jitter = getenv("WJ") ? Nanos(1000 * atoi(getenv("WJ"))) : kWakeJitter;
+  if (getenv("SCH")) cluster.storage.scheduler = getenv("SCH");
   cluster.storage.device = medium == Medium::hdd ? SimDevice::hdd : SimDevice::ssd;
   cluster.storage.phantom = true;
+  cluster.storage.store.cache.background_ratio = 0;
+  cluster.storage.store.cache.dirty_ratio = 0;
   return scenario;
 }
 
@@ -69,7 +78,7 @@ void settle(Scenario& scenario) {
     } while (std::find(taken.begin(), taken.end(), application.id) != taken.end());
     taken.push_back(application.id);
     application.start += start;
-    application.start_jitter = kStartJitter;
+    application.start_jitter = getenv("SJ") ? Nanos(1000 * atoi(getenv("SJ"))) : kStartJitter;
     processes += application.processes;
   }
   scenario.cluster.client_nodes = processes;
@@ -120,8 +129,9 @@ double mean_completion(const ScenarioResult& result) {
   return mean(values);
 }
 
-double mean_spread(const ScenarioResult& result) {
-  std::vector<double> values;
+double spread(const ScenarioResult& result) {
+  double earliest = 0;
+  double latest = 0;
   for (const ApplicationResult& application : result.applications) {
     Nanos first = Nanos::max();
     Nanos last;
@@ -130,9 +140,10 @@ double mean_spread(const ScenarioResult& result) {
       first = std::min(first, finish);
       last = std::max(last, finish);
     }
-    values.push_back(last.seconds() / first.seconds());
+    earliest += first.seconds();
+    latest += last.seconds();
   }
-  return mean(values);
+  return latest / earliest;
 }
 
 double bandwidth(const ScenarioResult& result) {

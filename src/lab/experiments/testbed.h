@@ -28,7 +28,7 @@ std::string_view medium_name(Medium medium);
 std::string uncoordinated();
 // The paper's policy with its default interval for the medium, or with this one.
 std::string coordinated(Medium medium);
-std::string coordinated(Nanos interval);
+std::string coordinated(Medium medium, Nanos interval);
 
 // An empty testbed.
 Scenario make_testbed(Medium medium, std::uint32_t servers, const std::string& policy, std::uint64_t seed);
@@ -48,8 +48,8 @@ Result<std::vector<ScenarioResult>> run_all(const std::vector<Scenario>& scenari
 double completion(const ApplicationResult& application);
 // Mean over applications.
 double mean_completion(const ScenarioResult& result);
-// Last server over first to be done with an application, mean over applications.
-double mean_spread(const ScenarioResult& result);
+// When the last server is done with an application over when the first is; each the mean over the applications.
+double spread(const ScenarioResult& result);
 // Bytes per second from the first request to the last answer.
 double bandwidth(const ScenarioResult& result);
 // Jain's index of the values: 1 if all are equal, 1/n if one has all.

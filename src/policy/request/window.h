@@ -13,7 +13,7 @@
 //   dispatch_depth  how many quanta are in service at once, 1: of the first request, then of the next. With more, and to
 //                   a degree with any, a request may arrive that ranks before one in service: a crossover, counted in
 //                   counters().
-//   quantum         at most so many bytes are served before the queue is asked again, 64KiB; "max": whole
+//   quantum         at most so many bytes are served before the queue is asked again, 128KiB; "max": whole
 //   requests.
 //                   A request that is not finished competes again with its old priority. So one that ranks
 //                   higher and comes late waits for one quantum at most (at depth 1), not for a whole
@@ -83,7 +83,7 @@ struct WindowOptions {
   enum class Load : std::uint8_t { burst, operations };
   Nanos interval = 1000_ms;
   std::uint64_t dispatch_depth = 1;
-  Bytes quantum = 64_KiB;
+  Bytes quantum = 128_KiB;
   Order order = Order::id;
   Load load = Load::burst;
   std::uint64_t patience = 4;
