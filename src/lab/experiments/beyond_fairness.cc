@@ -71,10 +71,9 @@ Status beyond_turns(const ExperimentOptions& options, Report& report) {
     const std::string policy = coordinated(Medium::hdd) + ";order=" + order;
     points.push_back(series.add({{"part", "turns"}, {"policy", policy}}, [&](std::uint64_t seed) {
       Scenario scenario = make_testbed(Medium::hdd, kServers, policy, seed);
-      ApplicationSpec spec;  // about one burst in each window
+      ApplicationSpec spec;  // as fast as they are served: some rounds in each window
       spec.request = 4_MiB;
-      spec.requests = options.quick ? 12 : 40;
-      spec.think = 750_ms;
+      spec.requests = options.quick ? 20 : 80;
       add_applications(scenario, spec, 10);
       return scenario;
     }));

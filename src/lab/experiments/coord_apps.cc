@@ -53,7 +53,7 @@ Result<Report> coord_apps(const ExperimentOptions& options) {
   Series series(options, options.quick ? 2 : 3);
   std::vector<Pair> bursts;
   for (const Medium medium : {Medium::hdd, Medium::ssd}) {
-    const std::string window = coordinated(medium, kInterval);
+    const std::string window = coordinated(kInterval);
     for (const std::uint32_t count : counts) {
       for (const std::uint32_t each : processes) {
         const std::size_t without = add(series, medium, count, reader(each, 1), uncoordinated());
@@ -63,7 +63,7 @@ Result<Report> coord_apps(const ExperimentOptions& options) {
   }
   std::vector<Pair> loops;
   for (const Medium medium : {Medium::hdd, Medium::ssd}) {
-    const std::string window = coordinated(medium, kInterval);
+    const std::string window = coordinated(kInterval);
     for (const std::uint64_t requests : {4U, 16U}) {
       if (options.quick) continue;
       const std::size_t without = add(series, medium, 10, reader(8, requests), uncoordinated());

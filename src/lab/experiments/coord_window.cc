@@ -54,7 +54,7 @@ std::size_t add(Series& series, Medium medium, std::uint32_t processes, std::uin
 
 Result<Report> coord_window(const ExperimentOptions& options) {
   const std::vector<int> intervals = {250, 500, 1000, 2000};
-  Series series(options, 1);
+  Series series(options, options.quick ? 1 : 2);
   std::vector<Case> cases;
   for (const Medium medium : {Medium::hdd, Medium::ssd}) {
     const std::uint64_t requests = medium == Medium::hdd ? 8 : 32;
@@ -63,7 +63,7 @@ Result<Report> coord_window(const ExperimentOptions& options) {
       Case each{medium, processes, add(series, medium, processes, requests, uncoordinated()), {}, 0};
       for (const int interval : intervals) {
         each.fixed.push_back(
-            add(series, medium, processes, requests, coordinated(medium, Nanos(interval * 1'000'000LL))));
+            add(series, medium, processes, requests, coordinated(Nanos(interval * 1'000'000LL))));
       }
       each.adaptive = add(series, medium, processes, requests, coordinated(medium) + ";adaptive=true");
       cases.push_back(each);

@@ -76,7 +76,7 @@ std::uint64_t GroupOrder::rank(const QueuedRequest& request, Nanos now) {
   return std::max(told == board_->told.end() ? 0 : told->second, board_->own[server_][request.application]);
 }
 
-std::vector<std::size_t> best_order(const std::vector<std::vector<double>>& work, double* mean_completion) {
+std::vector<std::size_t> best_order(const std::vector<std::vector<double>>& work) {
   const std::size_t count = work.size();
   const std::size_t servers = work.front().size();
   const std::size_t all = (std::size_t{1} << count) - 1;
@@ -103,7 +103,6 @@ std::vector<std::size_t> best_order(const std::vector<std::vector<double>>& work
       }
     }
   }
-  if (mean_completion != nullptr) *mean_completion = least[all] / static_cast<double>(count);
   std::vector<std::size_t> order;
   for (std::size_t set = all; set != 0; set &= ~(std::size_t{1} << last[set])) order.push_back(last[set]);
   std::reverse(order.begin(), order.end());

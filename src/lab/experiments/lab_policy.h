@@ -74,9 +74,9 @@ class GroupOrder final : public LabPolicy {
   Nanos period_;
 };
 
-// The least sum of completion times over all orders of the applications, all there at time 0, in which
+// The order of the applications with the least sum of completion times, if all are there at time 0 and
 // work[application][server] is to be done: concurrent open shop, exactly, by dynamic programming over subsets. At most
-// 20 applications. Returns their order.
-std::vector<std::size_t> best_order(const std::vector<std::vector<double>>& work, double* mean_completion);
+// 20 applications.
+std::vector<std::size_t> best_order(const std::vector<std::vector<double>>& work);
 
 }  // namespace tutti

@@ -32,17 +32,11 @@ Status check(const ScenarioResult& result) {
 
 std::string_view medium_name(Medium medium) { return medium == Medium::hdd ? "hdd" : "ssd"; }
 
-std::string uncoordinated() { return getenv("PF") ? getenv("PF") : "fcfs;dispatch_depth=1"; }
+std::string uncoordinated() { return "fcfs;dispatch_depth=1"; }
 
-std::string coordinated(Medium medium) {
-  return coordinated(medium, medium == Medium::hdd ? 1000_ms : 250_ms);
-}
+std::string coordinated(Medium medium) { return with_default_interval("window", medium == Medium::hdd); }
 
-std::string coordinated(Medium medium, Nanos interval) {
-  return fmt::format(
-      "window;interval={}{}", interval.millis(),
-      (medium == Medium::hdd ? (getenv("PH") ? getenv("PH") : "") : (getenv("PS") ? getenv("PS") : "")));
-}
+std::string coordinated(Nanos interval) { return fmt::format("window;interval={}", interval.millis()); }
 
 Scenario make_testbed(Medium medium, std::uint32_t servers, const std::string& policy, std::uint64_t seed) {
   Scenario scenario;
@@ -51,8 +45,7 @@ Scenario make_testbed(Medium medium, std::uint32_t servers, const std::string& p
   cluster.servers = servers;
   cluster.policy = policy;
   cluster.nic = medium == Medium::hdd ? NicModel::gigabit_ethernet() : NicModel::infiniband_4x_ddr();
-  cluster.fabric.wake_jitter = getenv("WJ") ? Nanos(1000 * atoi(getenv("WJ"))) : kWakeJitter;
-  if (getenv("SCH")) cluster.storage.scheduler = getenv("SCH");
+  cluster.fabric.wake_jitter = kWakeJitter;
   cluster.storage.device = medium == Medium::hdd ? SimDevice::hdd : SimDevice::ssd;
   cluster.storage.phantom = true;
   cluster.storage.store.cache.background_ratio = 0;
@@ -78,7 +71,7 @@ void settle(Scenario& scenario) {
     } while (std::find(taken.begin(), taken.end(), application.id) != taken.end());
     taken.push_back(application.id);
     application.start += start;
-    application.start_jitter = getenv("SJ") ? Nanos(1000 * atoi(getenv("SJ"))) : kStartJitter;
+    application.start_jitter = kStartJitter;
     processes += application.processes;
   }
   scenario.cluster.client_nodes = processes;

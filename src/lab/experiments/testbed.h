@@ -1,15 +1,21 @@
 // The testbed of paper 1 (section 5.1), the same for all its experiments, and what they share.
 //
 // HDD with Gigabit Ethernet, SSD with InfiniBand 4x DDR (the paper says 4x; DDR was the common rate of its year), one
-// device model each. Every process has a node of its own.
+// device model each. Every process has a node of its own. Caches are cold, and servers write through, so that memory
+// hides neither reads nor writes.
+//
+// Without coordination is fcfs, with it is window, both one request at a time: "the trove module handles operations one
+// by one from the head of the shared queue", and the order is all that differs. The default of fcfs, 16 at once as in
+// PVFS2, stands beside them in coord-spread.
 //
 // Chance, and where it comes from:
-//  - A process that a message is for runs 0 to 2 ms after the message came, uniformly: scheduling and interrupts of a
-//    busy Linux node with a tick of 4 ms (CONFIG_HZ=250). So one request reaches its servers at different times, which
-//    the paper calls nonuniform network delays. Without it fcfs would serve all servers in the same order by itself.
-//  - Processes that start together do so within 1 ms, as after a barrier.
-//  - Application ids are random, as the paper generates them, and a burst falls anywhere into a window.
-// All three are assumed; no experiment changes them.
+//  - A process that a message is for runs 0 to 500 us after the message came, uniformly: interrupts that cards hold back
+//    and the scheduling of a busy node. So one request reaches its servers at different times, which the paper calls
+//    nonuniform network delays. Without it fcfs would serve all servers in the same order by itself.
+//  - Processes that start together do so within 200 us, as after a barrier.
+//  - Application ids are random, as the paper generates them; a burst falls anywhere into a window; files lie anywhere on
+//    each disk.
+// The times are assumed; no experiment but coord-model, which is about none of it, changes them.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +34,7 @@ std::string_view medium_name(Medium medium);
 std::string uncoordinated();
 // The paper's policy with its default interval for the medium, or with this one.
 std::string coordinated(Medium medium);
-std::string coordinated(Medium medium, Nanos interval);
+std::string coordinated(Nanos interval);
 
 // An empty testbed.
 Scenario make_testbed(Medium medium, std::uint32_t servers, const std::string& policy, std::uint64_t seed);

@@ -30,7 +30,6 @@ void Lanes::push(Lane lane, std::uint64_t id) {
   }
   index_.insert(id, entry);
   entries_[entry].id = id;
-  entries_[entry].word = 0;
   entries_[entry].lane = lane;
   ++lanes_[lane].members;
   link(entry, lanes_[lane].tail);

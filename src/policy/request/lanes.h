@@ -31,9 +31,6 @@ class Lanes {
   // Forgets a request, in line or in service.
   void forget(std::uint64_t id);
 
-  // A word of the user's for each request, 0 at first.
-  [[nodiscard]] std::uint64_t& word(std::uint64_t id) { return entries_[index_.find(id)].word; }
-  [[nodiscard]] bool in_line(std::uint64_t id) const { return entries_[index_.find(id)].in_line; }
   [[nodiscard]] Lane lane_of(std::uint64_t id) const { return entries_[index_.find(id)].lane; }
   [[nodiscard]] std::uint64_t head(Lane lane) const { return entries_[lanes_[lane].head].id; }
   // Nobody in line.
@@ -48,7 +45,6 @@ class Lanes {
   static constexpr std::uint32_t kNone = Index::kNone;
   struct Entry {
     std::uint64_t id = 0;
-    std::uint64_t word = 0;
     Lane lane = 0;
     std::uint32_t before = kNone;
     std::uint32_t behind = kNone;

@@ -3,7 +3,7 @@
 // A policy is told of events and asked next(now). It never sleeps, locks, reads a clock or does I/O, and
 // knows requests only by what stands in QueuedRequest. A policy may serve whole requests or hand out quanta:
 // a request that is not finished after its quantum is queued again by the policy itself when served() tells
-// so. Several quanta of a request may be in service at once, one behind the other; none is handed out twice.
+// so.
 #pragma once
 
 #include <cstdint>
@@ -67,8 +67,7 @@ class RequestPolicy {
   virtual void add(const QueuedRequest& request, Nanos now) = 0;
   // Asked again and again until it answers wait or idle.
   virtual Decision next(Nanos now) = 0;
-  // A dispatched request got `bytes`; it is finished, or to be queued again for the rest. Of several quanta in service
-  // at once only the last that ends may finish it; it does so too when the rest shall not be served any more.
+  // A dispatched request got `bytes`; it is finished, or to be queued again for the rest.
   virtual void served(std::uint64_t id, Bytes bytes, bool finished, Nanos now) = 0;
   // A queued request is gone (its client is). Never called for a dispatched one: that is served() first.
   virtual void drop(std::uint64_t id, Nanos now) = 0;

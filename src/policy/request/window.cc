@@ -132,7 +132,6 @@ void WindowPolicy::add(const QueuedRequest& request, Nanos now) {
   measure(now);
   const Lane lane = group_of(request);
   lanes_.push(lane, request.id);
-  lanes_.word(request.id) = request.length.count();
   Group& group = groups_[lane];
   add_load(group, request);
   group.rank = rank_of(group);
@@ -147,24 +146,17 @@ void WindowPolicy::add(const QueuedRequest& request, Nanos now) {
 Decision WindowPolicy::next(Nanos /*now*/) {
   if (in_service_.size() >= options_.dispatch_depth || heads_.empty()) return Decision::idle();
   const Lane lane = heads_.top();
-  const std::uint64_t id = lanes_.head(lane);
+  const std::uint64_t id = lanes_.take(lane);
   in_service_.push_back({id, groups_[lane].rank, false});
+  if (lanes_.empty(lane)) heads_.erase(lane);
   ++counters_.dispatches;
-  // While more than a quantum is left, the request keeps its place: with a larger depth its quanta are in service
-  // together before the next request's.
-  if (std::uint64_t& left = lanes_.word(id); left > options_.quantum.count()) {
-    left -= options_.quantum.count();
-  } else {
-    lanes_.take(lane);
-    if (lanes_.empty(lane)) heads_.erase(lane);
-  }
   return Decision::dispatch(id, options_.quantum);
 }
 
 void WindowPolicy::served(std::uint64_t id, Bytes /*bytes*/, bool finished, Nanos now) {
   measure(now);
-  const auto same = [id](const InService& each) { return each.id == id; };
-  const auto found = std::find_if(in_service_.begin(), in_service_.end(), same);
+  const auto found =
+      std::find_if(in_service_.begin(), in_service_.end(), [id](const auto& each) { return each.id == id; });
   assert(found != in_service_.end());
   *found = in_service_.back();
   in_service_.pop_back();
@@ -172,7 +164,7 @@ void WindowPolicy::served(std::uint64_t id, Bytes /*bytes*/, bool finished, Nano
   if (finished) {
     grid_.finished();
     lanes_.forget(id);
-  } else if (!lanes_.in_line(id) && std::none_of(in_service_.begin(), in_service_.end(), same)) {
+  } else {
     lanes_.give_back(id);
   }
   settle(lane);
