@@ -1,10 +1,9 @@
 // tutti lab: the experiments, by name.
-#include <unistd.h>
-
 #include <cstdio>
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/lab_real.h"
 #include "cli/output.h"
 #include "lab/experiments/experiment.h"
 
@@ -16,6 +15,7 @@ struct LabOptions {
   std::uint64_t seed = 1;
   bool json = false;
   bool progress = false;
+  bool real = false;
 };
 
 int list_experiments(bool json) {
@@ -71,7 +71,7 @@ void print_report(const Experiment& experiment, const LabOptions& options, const
   for (const std::string& note : report.notes) fmt::print("\n{}\n", note);
 }
 
-int run_experiment(const LabOptions& options) {
+int run_experiment(const Globals& globals, const LabOptions& options) {
   const auto experiment = find_experiment(options.name);
   if (!experiment.ok()) return report("lab run", experiment.status());
   ExperimentOptions wanted;
@@ -81,7 +81,10 @@ int run_experiment(const LabOptions& options) {
       fmt::print(stderr, "\r{} of {} simulations{}", done, total, done == total ? "\n" : "");
     };
   }
-  const auto result = (*experiment)->run(wanted);
+  if (options.real && options.name != "coord-spread") {
+    return report("lab run " + options.name, Status(Code::invalid, "only coord-spread runs with --real"));
+  }
+  const auto result = options.real ? run_real_spread(globals) : (*experiment)->run(wanted);
   if (!result.ok()) return report("lab run " + options.name, result.status());
   if (options.json) return print_json(to_json(**experiment, wanted, *result));
   print_report(**experiment, options, *result);
@@ -104,7 +107,19 @@ void add_lab(Command& root) {
   run.option("--seed", options->seed, "The first of its seeds").show_default();
   run.flag("--json", options->json, "Print JSON");
   run.flag("--progress", options->progress, "Say on standard error how far it is");
-  run.action([options] { return run_experiment(*options); });
+  run.flag("--real", options->real,
+           "coord-spread: with daemons and processes of this host, the modelled disk in real time");
+  run.action([&globals = root.globals(), options] { return run_experiment(globals, *options); });
+
+  auto rank = std::make_shared<LabRank>();
+  Command part = root.add("lab-rank", "One rank of an experiment", "tutti lab run coord-spread --real");
+  part.hide();
+  part.option("--path", rank->path, "").required();
+  part.option("--rank", rank->rank, "").required();
+  part.option("--ranks", rank->ranks, "").required();
+  part.option("--rounds", rank->rounds, "").required();
+  part.option("--request", rank->request, "").required();
+  part.action([&globals = root.globals(), rank] { return run_lab_rank(globals, *rank); });
 }
 
 }  // namespace tutti::cli
