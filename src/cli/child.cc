@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -77,6 +78,16 @@ Status Child::wait() {
   if (WIFSIGNALED(result))
     return {Code::internal, fmt::format("the process died of signal {}", WTERMSIG(result))};
   return {Code::internal, fmt::format("the process ended with {}", WEXITSTATUS(result))};
+}
+
+Result<Fd> catch_interrupts() {
+  sigset_t wanted;
+  sigemptyset(&wanted);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&wanted, number);
+  sigprocmask(SIG_BLOCK, &wanted, nullptr);
+  Fd fd(::signalfd(-1, &wanted, SFD_CLOEXEC));
+  if (!fd.valid()) return Status::from_errno(errno, "watch for signals");
+  return fd;
 }
 
 }  // namespace tutti::cli

@@ -12,6 +12,9 @@
 
 namespace tutti::cli {
 
+// SIGINT, SIGTERM and SIGHUP become readable instead of ending the process, so that it tidies up.
+Result<Fd> catch_interrupts();
+
 class Child {
  public:
   static Result<std::unique_ptr<Child>> start(const std::vector<std::string>& arguments);

@@ -112,6 +112,7 @@ void add_stat(Command& root);
 void add_df(Command& root);
 void add_demo(Command& root);
 void add_sim(Command& root);
+void add_lab(Command& root);
 void add_model(Command& root);
 void add_bench(Command& root);  // with its parts
 void add_bench_sim(Command& bench);

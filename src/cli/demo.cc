@@ -1,7 +1,6 @@
 // tutti demo: a temporary cluster, two applications that write at the same time, and what each got.
 #include "cli/demo.h"
 
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -25,17 +24,6 @@ struct DemoOptions {
   std::optional<std::string> policy;
   bool json = false;
 };
-
-// SIGINT and SIGTERM become readable instead of ending the process, so that it tidies up.
-Result<Fd> catch_interrupts() {
-  sigset_t wanted;
-  sigemptyset(&wanted);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&wanted, number);
-  sigprocmask(SIG_BLOCK, &wanted, nullptr);
-  Fd fd(::signalfd(-1, &wanted, SFD_CLOEXEC));
-  if (!fd.valid()) return Status::from_errno(errno, "watch for signals");
-  return fd;
-}
 
 struct Outcome {
   std::vector<Json> applications;

@@ -43,6 +43,7 @@ void add_commands(Command root) {
   add_stat(root);
   add_df(root);
   add_sim(root);
+  add_lab(root);
   add_model(root);
   add_bench(root);
   add_serve(root);

@@ -55,7 +55,8 @@ bool on_rotating_disk(const std::string& directory) {
 }
 
 // The store behind a modelled disk, for experiments; null for "none".
-std::unique_ptr<DeviceStore> modelled_device(Clock& clock, Store& store, const std::string& name) {
+std::unique_ptr<DeviceStore> modelled_device(Clock& clock, Store& store, const std::string& name,
+                                             std::uint32_t index) {
   if (name == "none") return nullptr;
   std::unique_ptr<Device> device;
   if (name == "hdd") {
@@ -63,8 +64,10 @@ std::unique_ptr<DeviceStore> modelled_device(Clock& clock, Store& store, const s
   } else {
     device = std::make_unique<SsdModel>(default_ssd());
   }
+  DeviceStoreOptions options;
+  options.placement.salt = index + 1;  // no two servers' disks have the same history
   return std::make_unique<DeviceStore>(clock, store, std::move(device),
-                                       std::move(*make_io_scheduler("deadline")));
+                                       std::move(*make_io_scheduler("deadline")), options);
 }
 
 struct ServeOptions {
@@ -228,7 +231,7 @@ Status serve_data(Daemon& daemon, std::uint32_t index) {
   auto policy = make_request_policy(
       with_default_interval(config.policy, on_rotating_disk(daemon.state.store_path(daemon.name))));
   if (!policy.ok()) return policy.status();
-  const auto modelled = modelled_device(daemon.loop.clock(), **store, config.device);
+  const auto modelled = modelled_device(daemon.loop.clock(), **store, config.device, index);
   DataServerOptions options;
   options.index = index;
   options.cluster = config.id;

@@ -35,7 +35,7 @@ struct ClientOptions {
   Nanos patience = 60_s;       // how long an operation goes on without word from a server before it fails
   Nanos first_patience = 5_s;  // the same for a server that has never answered
   Bytes piece = 4_MiB;         // the largest part of a transfer in one message
-  std::size_t pieces_in_flight = 16;  // of one operation
+  std::size_t pieces_in_flight = 16;  // of one operation, but one for each server in any case
   std::uint32_t inline_limit = 8192;  // reads of at most so many bytes come inside the reply
 };
 

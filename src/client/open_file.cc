@@ -130,7 +130,9 @@ Task<Status> OpenFile::Impl::transfer(bool write, std::span<const Extent> file,
     first = co_await move(job, job.pieces.front());
   } else {
     std::vector<Task<Status>> workers;
-    const std::size_t count = std::min(system_.options.pieces_in_flight, job.pieces.size());
+    // All servers are asked at once, however many: one that learns of the operation late serves it late.
+    const std::size_t count =
+        std::min(std::max(system_.options.pieces_in_flight, shares.size()), job.pieces.size());
     for (std::size_t i = 0; i < count; ++i) workers.push_back(work(job));
     for (Status& status : co_await when_all(std::move(workers))) {
       if (first.ok()) first = std::move(status);

@@ -20,6 +20,7 @@ enum class AccessPattern : std::uint8_t {
   sequential,  // each process its own block of the file, one request behind the other
   strided,     // request i of process p lies at i * processes + p
   random,      // each place once, in random order
+  tiles,       // each process a tile of a matrix of pieces: a request is a column of them, see ApplicationSpec
 };
 
 struct ApplicationSpec {
@@ -32,6 +33,10 @@ struct ApplicationSpec {
   AccessPattern pattern = AccessPattern::sequential;
   Bytes request = 1_MiB;
   std::uint64_t requests = 1;  // of each process
+  // tiles: a request consists of pieces of this size. They lie `columns` to a row of the file, one behind the other in
+  // their column; processes are numbered along the rows. 0 columns: as many as processes, so that all interleave.
+  Bytes piece = 4_KiB;
+  std::uint32_t columns = 0;
   bool shared = true;          // one file for all processes, or one for each
   LayoutWish layout;
   Nanos think;           // between two requests of a process

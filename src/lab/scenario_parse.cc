@@ -12,7 +12,7 @@ namespace {
 constexpr Nanos kLongest = 1'000'000_s;
 constexpr Bytes kLargest = Bytes(std::uint64_t{1} << 50U);
 
-const std::array<std::string, 3> kPatterns = {"sequential", "strided", "random"};
+const std::array<std::string, 4> kPatterns = {"sequential", "strided", "random", "tiles"};
 const std::array<std::string, 2> kOperations = {"read", "write"};
 const std::array<std::string, 2> kFiles = {"shared", "own"};
 const std::array<std::string, 4> kActions = {"stop", "power-loss", "cut", "slow"};
@@ -86,6 +86,16 @@ ApplicationSpec read_application(ConfigReader& reader, std::size_t index, std::u
   spec.request = reader.bytes("request", 1_MiB, 1_B, 4_GiB);
   spec.requests = static_cast<std::uint64_t>(reader.integer("requests", 1, 1, 100'000'000));
   spec.shared = index_of(reader, "file", 0, kFiles) == 0;
+  spec.piece = reader.bytes("piece", 4_KiB, 1_B, 4_GiB);
+  spec.columns = static_cast<std::uint32_t>(reader.integer("columns", 0, 0, spec.processes));
+  if (spec.pattern == AccessPattern::tiles && !spec.shared)
+    reader.fail("pattern", "tiles are of a shared file");
+  if (spec.pattern == AccessPattern::tiles && spec.request % spec.piece != 0_B) {
+    reader.fail("piece", "a request must be a number of whole pieces");
+  }
+  if (spec.columns > 0 && spec.processes % spec.columns != 0) {
+    reader.fail("columns", "the rows of processes must be full");
+  }
   spec.layout = read_layout(reader, servers);
   spec.think = reader.duration("think", Nanos(), Nanos(), kLongest);
   spec.barrier = reader.boolean("barrier", false);

@@ -15,7 +15,8 @@ namespace {
 struct Process {
   std::unique_ptr<SimClient> client;
   std::unique_ptr<OpenFile> file;
-  std::vector<std::uint64_t> places;  // in requests from the file's start
+  std::uint64_t rank = 0;
+  std::vector<std::uint64_t> places;  // in requests from the file's start; of tiles, from the process' own
   std::vector<std::byte> buffer;
   Nanos delay;  // of its start
 };
@@ -45,6 +46,7 @@ class Run {
   Task<Status> open_files(Application& application);
   Task<Status> prepare();
   Task<void> work(Application& application, Process& process);
+  static std::vector<Extent> extents(const ApplicationSpec& spec, std::uint64_t rank, std::uint64_t place);
   Task<Status> one_request(const ApplicationSpec& spec, Process& process, std::uint64_t place);
   Task<void> befall(EventSpec event);
   void undo(const EventSpec& event);
@@ -75,6 +77,10 @@ void Run::choose_places(Application& application) {
     for (std::uint64_t i = 0; i < spec.requests; ++i) {
       const std::uint64_t own = spec.shared ? rank : 0;
       const bool strided = spec.pattern == AccessPattern::strided;
+      if (spec.pattern == AccessPattern::tiles) {
+        process.places.push_back(i);
+        continue;
+      }
       process.places.push_back(all[strided ? i * ranks + own : own * spec.requests + i]);
     }
   }
@@ -89,6 +95,7 @@ void Run::make_application(const ApplicationSpec& spec) {
   application->result.processes = spec.processes;
   for (std::uint32_t rank = 0; rank < spec.processes; ++rank) {
     Process process;
+    process.rank = rank;
     ClientOptions options;
     options.application = spec.id;
     options.program = spec.name;
@@ -127,6 +134,8 @@ Task<Status> Run::open_files(Application& application) {
         fmt::format("/{}.{}", spec.name, spec.shared ? 0 : rank), options);
     if (!opened.ok()) co_return opened.status();
     process.file = std::move(*opened);
+    // Connections stand before the first request, as after an open that asks the servers for the file's length.
+    TUTTI_CO_TRY((co_await process.file->size()).status());
     if (spec.shared && rank > 0) continue;
     const Attributes& attributes = process.file->attributes();
     application.inodes.push_back(attributes.inode);
@@ -145,12 +154,27 @@ Task<Status> Run::prepare() {
   co_return Status();
 }
 
+std::vector<Extent> Run::extents(const ApplicationSpec& spec, std::uint64_t rank, std::uint64_t place) {
+  if (spec.pattern != AccessPattern::tiles) return {Extent{spec.request * place, spec.request}};
+  const std::uint64_t columns = spec.columns > 0 ? spec.columns : spec.processes;
+  const std::uint64_t pieces = spec.request / spec.piece;
+  const std::uint64_t first_row = (rank / columns * spec.requests + place) * pieces;
+  std::vector<Extent> extents;
+  for (std::uint64_t i = 0; i < pieces; ++i) {
+    extents.push_back(Extent{spec.piece * ((first_row + i) * columns + rank % columns), spec.piece});
+  }
+  return extents;
+}
+
 Task<Status> Run::one_request(const ApplicationSpec& spec, Process& process, std::uint64_t place) {
   const std::span<std::byte> memory = process.buffer.empty() ? common_buffer_ : process.buffer;
   const std::span<std::byte> buffer = memory.first(spec.request.count());
-  const Bytes offset = spec.request * place;
-  if (spec.write) co_return co_await process.file->write(offset, buffer);
-  const auto got = co_await process.file->read(offset, buffer);
+  const std::vector<Extent> file = extents(spec, process.rank, place);
+  if (spec.write) {
+    const std::span<const std::byte> bytes = buffer;
+    co_return co_await process.file->write_list(file, {&bytes, 1});
+  }
+  const auto got = co_await process.file->read_list(file, {&buffer, 1});
   if (got.ok() && *got < spec.request) co_return Status(Code::internal, "read came short");
   co_return got.status();
 }

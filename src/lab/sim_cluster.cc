@@ -55,7 +55,9 @@ struct SimCluster::DataProcess {
 
 Result<std::unique_ptr<SimCluster>> SimCluster::create(const SimClusterOptions& options) {
   if (options.servers == 0) return Status(Code::invalid, "a cluster needs at least one data server");
-  if (auto policy = make_request_policy(options.policy); !policy.ok()) return policy.status();
+  if (!options.policy_maker) {
+    if (auto policy = make_request_policy(options.policy); !policy.ok()) return policy.status();
+  }
   std::unique_ptr<SimCluster> cluster(new SimCluster(options));
   const bool phantom = options.storage.phantom;
   for (std::uint32_t server = 0; server < options.servers; ++server) {
@@ -155,9 +157,11 @@ void SimCluster::start_data(std::uint32_t server) {
   fabric_.up(data_node(server));
   auto listener = fabric_.node(data_node(server)).listen(map_.data[server]);
   if (!listener.ok()) return fail(listener.status().with_context(fmt::format("data server {}", server)));
-  auto policy = make_request_policy(options_.policy);  // checked by create()
+  std::unique_ptr<RequestPolicy> policy = options_.policy_maker
+                                              ? options_.policy_maker(server)
+                                              : *make_request_policy(options_.policy);  // checked by create()
   data_[server] =
-      std::make_unique<DataProcess>(*this, server, std::move(*policy), simulation_.random().fork());
+      std::make_unique<DataProcess>(*this, server, std::move(policy), simulation_.random().fork());
   data_[server]->scope.spawn(run_data(*this, *data_[server], std::move(*listener)));
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,6 +34,8 @@ struct SimClusterOptions {
   FabricOptions fabric;
   SimStorageOptions storage;
   std::string policy = "fcfs";
+  // For experiments with policies that the product does not have; `policy` then only names it. By data server.
+  std::function<std::unique_ptr<RequestPolicy>(std::uint32_t)> policy_maker;
   DataServerOptions data;        // index and cluster are set by the cluster
   MetaServerOptions meta;        // cluster and data_servers are set by the cluster
   Nanos metadata_sync = 230_us;  // what a durable commit costs

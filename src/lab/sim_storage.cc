@@ -82,14 +82,23 @@ Result<std::unique_ptr<SimStorage>> SimStorage::create(Clock& clock, const SimSt
     } else {
       device = std::make_unique<SsdModel>(options.ssd);
     }
-    storage->device_ = std::make_unique<DeviceStore>(clock, *storage->top_, std::move(device),
-                                                     std::move(*scheduler), options.store);
+    // No two servers' disks have the same history, so files lie in another order on each.
+    DeviceStoreOptions store = options.store;
+    if (store.placement.salt == 0) store.placement.salt = random.next() | 1U;
+    storage->device_ =
+        std::make_unique<DeviceStore>(clock, *storage->top_, std::move(device), std::move(*scheduler), store);
     storage->top_ = storage->device_.get();
   }
   storage->faulty_ = std::make_unique<FaultyStore>(*storage->top_, StoreFaults(), random.fork());
   storage->meter_ = std::make_unique<MeterStore>(clock, *storage->faulty_);
   if (!options.bare) storage->top_ = storage->meter_.get();
   return storage;
+}
+
+Task<Status> SimStorage::prepare(ObjectId object, Bytes length) {
+  TUTTI_CO_TRY(co_await memory_->truncate(object, length));
+  if (device_) co_return (co_await device_->locate(object, Bytes())).status();
+  co_return Status();
 }
 
 void SimStorage::lose_power() {

@@ -58,8 +58,9 @@ class SimStorage {
   void lose_power();
   // From now on the store fails in this way; a default-constructed value ends it.
   void spoil(const StoreFaults& faults) { faulty_->set_faults(faults); }
-  // Makes an object of this length without taking time; not in the page cache.
-  Task<Status> prepare(ObjectId object, Bytes length) { return memory_->truncate(object, length); }
+  // Makes an object of this length without taking time; not in the page cache. It gets its place on the device now, as
+  // files do when they are written: places by the order of the first reads would lay the disk out for that order.
+  Task<Status> prepare(ObjectId object, Bytes length);
   // Meters and busy() count from now, with nothing in the page cache but what is dirty.
   void begin_measurement();
   // How long the device was busy; 0 for memory.

@@ -20,22 +20,28 @@ class PullSource : public Source {
   Bytes base_;
 };
 
-// The client's memory as the sink of a read.
-class PushSink : public Sink {
+// Small enough to be pulled early, and how much of it in all.
+constexpr Bytes kEarlyPull = 16_KiB;
+constexpr Bytes kMostPulledEarly = 16_MiB;
+
+}  // namespace
+
+// The client's memory as the sink of a read, `base` where the extent begins in the region. Taking the last byte of the
+// turn ends it.
+class Dispatcher::PushSink : public Sink {
  public:
-  PushSink(SessionLink& session, const Region& region, Bytes base)
-      : session_(session), region_(region), base_(base) {}
+  PushSink(Dispatcher& dispatcher, Turn& turn, Bytes base)
+      : dispatcher_(dispatcher), turn_(turn), base_(base) {}
   Task<Status> take(Bytes at, std::span<const std::byte> piece) override {
-    return session_.connection->push(piece, region_, base_ + at);
+    if (base_ + at + Bytes(piece.size()) == turn_.end) dispatcher_.end_turn(turn_);
+    return turn_.transfer.session->connection->push(piece, turn_.transfer.region, base_ + at);
   }
 
  private:
-  SessionLink& session_;
-  const Region& region_;
+  Dispatcher& dispatcher_;
+  Turn& turn_;
   Bytes base_;
 };
-
-}  // namespace
 
 Dispatcher::Dispatcher(const Env& env, Store& store, std::unique_ptr<RequestPolicy> policy,
                        std::uint64_t boot)
@@ -60,10 +66,28 @@ void Dispatcher::add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, N
   request.length = transfer->length;
   request.write = transfer->write;
   request.bottleneck = Bytes(tag.bottleneck());
-  ++transfer->session->queued;
-  transfers_.emplace(transfer->id, std::move(transfer));
+  Transfer& added = *transfer;
+  ++added.session->queued;
+  ++queued_;
+  transfers_.emplace(added.id, std::move(transfer));
   policy_->add(request, env_.clock.now());
   dispatch();
+  if (added.write && added.in_store == 0 && added.length <= kEarlyPull &&
+      early_ + added.length <= kMostPulledEarly) {
+    early_ += added.length;
+    added.inside.resize(added.length.count());
+    added.pulled = std::make_unique<Event>(env_.clock.executor());
+    ++added.at_work;
+    if (added.session->in_service++ == 0) added.session->drained.reset();
+    scope_.spawn(pull_early(added));
+  }
+}
+
+Task<void> Dispatcher::pull_early(Transfer& transfer) {
+  const Status status = co_await transfer.session->connection->pull(transfer.region, 0_B, transfer.inside);
+  if (!status.ok() && transfer.status.ok()) transfer.status = status;
+  transfer.pulled->set();
+  leave(transfer);
 }
 
 void Dispatcher::drop(const SessionLink& session) {
@@ -75,16 +99,19 @@ void Dispatcher::drop(const SessionLink& session) {
   const Nanos now = env_.clock.now();
   for (const std::uint64_t id : ids) {
     const auto found = transfers_.find(id);
-    if (found->second->serving) continue;
-    --found->second->session->queued;
+    Transfer& transfer = *found->second;
+    if (transfer.in_store > 0 || transfer.finished) continue;
+    --transfer.session->queued;
+    --queued_;
+    transfer.finished = transfer.dropped = true;
     policy_->drop(id, now);
-    transfers_.erase(found);
+    if (transfer.at_work == 0) forget(transfer);
   }
   dispatch();
 }
 
 void Dispatcher::dispatch() {
-  for (;;) {
+  while (sending_ < kSending) {
     const Decision decision = policy_->next(env_.clock.now());
     if (decision.kind == Decision::Kind::idle) return;
     if (decision.kind == Decision::Kind::wait) {
@@ -92,51 +119,71 @@ void Dispatcher::dispatch() {
       return;
     }
     Transfer& transfer = *transfers_.at(decision.id);
-    transfer.serving = true;
-    --transfer.session->queued;
+    if (transfer.in_store++ == 0) {
+      --transfer.session->queued;
+      --queued_;
+    }
+    const Turn turn{transfer, transfer.done,
+                    transfer.done + std::min(decision.quantum, transfer.length - transfer.done)};
+    transfer.done = turn.end;
     if (transfer.session->in_service++ == 0) transfer.session->drained.reset();
     ++in_service_;
-    scope_.spawn(serve(transfer, decision.quantum));
+    ++transfer.at_work;
+    scope_.spawn(serve(turn));
   }
 }
 
-// Serves up to `quantum` bytes of the transfer, beginning where the last quantum ended.
-Task<void> Dispatcher::serve(Transfer& transfer, Bytes quantum) {
-  if (transfer.take != 0 && transfer.done == 0_B) grant(transfer);
-  Status status;
-  Bytes skip = transfer.done;
-  Bytes served;
+Task<void> Dispatcher::serve(Turn turn) {
+  Transfer& transfer = turn.transfer;
+  if (transfer.pulled) co_await transfer.pulled->wait();
+  if (transfer.take != 0 && turn.begin == 0_B) grant(transfer);
+  Status status = transfer.status;
+  Bytes at;  // of the extent, in the region
   for (const Extent& extent : transfer.extents) {
-    if (skip >= extent.length) {
-      skip -= extent.length;
-      continue;
+    const Bytes from = std::max(at, turn.begin);
+    const Bytes to = std::min(at + extent.length, turn.end);
+    if (status.ok() && from < to && transfer.taken == 0) {
+      status = co_await move(turn, Extent{extent.offset + (from - at), to - from}, from);
     }
-    const Bytes length = std::min(extent.length - skip, quantum - served);
-    if (length == 0_B) break;
-    if (transfer.taken == 0) status = co_await move(transfer, Extent{extent.offset + skip, length});
-    if (!status.ok()) break;
-    skip = 0_B;
-    served += length;
-    transfer.done += length;
+    at += extent.length;
   }
+  if (!status.ok() && transfer.status.ok()) transfer.status = std::move(status);
+  if (!turn.over) end_turn(turn);
+  --sending_;
+  leave(transfer);
+  dispatch();
+}
 
-  const std::uint64_t id = transfer.id;
-  const bool finished = !status.ok() || transfer.done == transfer.length;
+// The store is done with the turn; the network may not be.
+void Dispatcher::end_turn(Turn& turn) {
+  Transfer& transfer = turn.transfer;
+  turn.over = true;
+  ++sending_;
   --in_service_;
-  transfer.serving = false;
-  SessionLink& session = *transfer.session;
-  if (--session.in_service == 0) session.drained.set();
-  policy_->served(id, served, finished, env_.clock.now());
-  if (finished) {
-    finish(transfer, status);
-    transfers_.erase(id);
-  } else if (session.connection->closed()) {
-    policy_->drop(id, env_.clock.now());
-    transfers_.erase(id);
-  } else {
-    ++session.queued;
+  --transfer.in_store;
+  const bool gone = transfer.session->connection->closed();
+  transfer.finished =
+      transfer.in_store == 0 && (gone || !transfer.status.ok() || transfer.done == transfer.length);
+  policy_->served(transfer.id, turn.end - turn.begin, transfer.finished, env_.clock.now());
+  if (!transfer.finished && transfer.in_store == 0) {
+    ++transfer.session->queued;
+    ++queued_;
   }
   dispatch();
+}
+
+// A task is done with the transfer; the last one after its last turn answers and forgets it.
+void Dispatcher::leave(Transfer& transfer) {
+  SessionLink& session = *transfer.session;
+  if (--session.in_service == 0) session.drained.set();
+  if (--transfer.at_work > 0 || !transfer.finished) return;
+  if (!transfer.dropped) reply(transfer);
+  forget(transfer);
+}
+
+void Dispatcher::forget(Transfer& transfer) {
+  if (transfer.pulled) early_ -= transfer.length;
+  transfers_.erase(transfer.id);
 }
 
 void Dispatcher::grant(Transfer& transfer) {
@@ -149,23 +196,28 @@ void Dispatcher::grant(Transfer& transfer) {
   }
 }
 
-// Moves one extent between the store and the client; it begins at transfer.done in the region.
-Task<Status> Dispatcher::move(Transfer& transfer, Extent extent) {
+// Moves one extent of the turn between the store and the client; it begins at `at` in the region.
+Task<Status> Dispatcher::move(Turn& turn, Extent extent, Bytes at) {
+  Transfer& transfer = turn.transfer;
   SessionLink& session = *transfer.session;
   // A client that is gone may use its memory for something else by now.
   if (session.connection->closed()) co_return Status(Code::unavailable, "the client is gone");
+  if (transfer.pulled) {
+    MemorySource source(std::span(transfer.inside).subspan(at.count(), extent.length.count()));
+    co_return co_await store_.write(transfer.object, extent.offset, extent.length, source);
+  }
   if (transfer.write) {
-    PullSource source(session, transfer.region, transfer.done);
+    PullSource source(session, transfer.region, at);
     co_return co_await store_.write(transfer.object, extent.offset, extent.length, source);
   }
   Bytes got;
   if (transfer.inside_reply) {
-    MemorySink sink(std::span(transfer.inside).subspan(transfer.done.count(), extent.length.count()));
+    MemorySink sink(std::span(transfer.inside).subspan(at.count(), extent.length.count()));
     auto read = co_await store_.read(transfer.object, extent.offset, extent.length, sink);
     if (!read.ok()) co_return read.status();
     got = *read;
   } else {
-    PushSink sink(session, transfer.region, transfer.done);
+    PushSink sink(*this, turn, at);
     auto read = co_await store_.read(transfer.object, extent.offset, extent.length, sink);
     if (!read.ok()) co_return read.status();
     got = *read;
@@ -174,7 +226,8 @@ Task<Status> Dispatcher::move(Transfer& transfer, Extent extent) {
   co_return Status();
 }
 
-void Dispatcher::finish(Transfer& transfer, const Status& status) {
+void Dispatcher::reply(Transfer& transfer) {
+  const Status& status = transfer.status;
   if (status.ok()) {
     ++(transfer.write ? totals_.writes : totals_.reads);
     (transfer.write ? totals_.bytes_written : totals_.bytes_read) += transfer.length;

@@ -1,4 +1,9 @@
 // Dispatcher: the request queue of a data server. The policy decides, the dispatcher does.
+//
+// What the policy puts in order is the use of the store. A dispatched read gives its turn back when the store has
+// handed over the last byte of the quantum; the network then has it while the store already serves the next, for at
+// most kSending reads at a time. A small write that has to wait in the queue is pulled meanwhile. So a policy that
+// serves one request at a time keeps the device busy, and a slow client does not hold up the others.
 #pragma once
 
 #include <cstdint>
@@ -40,16 +45,20 @@ struct Transfer {
   Region region;
   Bytes length;
   bool inside_reply = false;  // a small read whose bytes travel in the reply
-  std::uint64_t take =
-      0;  // a read whose client can take the bytes from a file: its key, or 1; 0 if it cannot
+  std::uint64_t take = 0;  // a read whose client can take the bytes from a file: its key or 1; 0: it cannot
   std::shared_ptr<SessionLink> session;
 
-  std::uint64_t id = 0;  // ours: the policy knows it by this
-  bool serving = false;
-  Bytes done;  // quanta served so far
+  std::uint64_t id = 0;      // ours: the policy knows it by this
+  std::size_t in_store = 0;  // turns that the store has not ended
+  Bytes done;                // quanta that had their turn so far, this one included
+  std::size_t at_work = 0;   // tasks that use this: quanta in the store or on the network, and the early pull
+  bool finished = false;     // had its last turn, or is dropped
+  bool dropped = false;      // nobody waits for an answer
+  Status status;             // the first failure
   Bytes valid_end = Bytes::max();
-  std::vector<std::byte> inside;
-  std::uint64_t taken = 0;  // the key of the file that the client takes the bytes from
+  std::vector<std::byte> inside;  // of a small read, or pulled early for a small write
+  std::unique_ptr<Event> pulled;  // of an early pull: set at its end
+  std::uint64_t taken = 0;        // the key of the file that the client takes the bytes from
 };
 
 class Dispatcher {
@@ -72,7 +81,7 @@ class Dispatcher {
     Bytes bytes_written;
   };
   [[nodiscard]] const Totals& totals() const { return totals_; }
-  [[nodiscard]] std::size_t queued() const { return transfers_.size() - in_service_; }
+  [[nodiscard]] std::size_t queued() const { return queued_; }
   [[nodiscard]] std::size_t in_service() const { return in_service_; }
   [[nodiscard]] std::string policy_name() const { return policy_->name(); }
 
@@ -84,12 +93,26 @@ class Dispatcher {
     Dispatcher& dispatcher;
   };
 
+  static constexpr std::size_t kSending = 16;
+  // One turn of a transfer: the bytes from `begin` to `end`, counted through its extents.
+  struct Turn {
+    Transfer& transfer;
+    Bytes begin;
+    Bytes end;
+    bool over = false;
+  };
+  class PushSink;
+
   void dispatch();
-  Task<void> serve(Transfer& transfer, Bytes quantum);
+  Task<void> serve(Turn turn);
   // Lets the client take the bytes of a read itself, if the store shares the object.
   void grant(Transfer& transfer);
-  Task<Status> move(Transfer& transfer, Extent extent);
-  void finish(Transfer& transfer, const Status& status);
+  Task<Status> move(Turn& turn, Extent extent, Bytes at);
+  Task<void> pull_early(Transfer& transfer);
+  void end_turn(Turn& turn);
+  void leave(Transfer& transfer);
+  void forget(Transfer& transfer);
+  void reply(Transfer& transfer);
 
   const Env& env_;
   Store& store_;
@@ -97,7 +120,10 @@ class Dispatcher {
   std::uint64_t boot_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Transfer>> transfers_;  // queued or in service
   std::uint64_t next_id_ = 1;
+  std::size_t queued_ = 0;
   std::size_t in_service_ = 0;
+  std::size_t sending_ = 0;  // turns that are over while the network still has their bytes
+  Bytes early_;              // pulled early and not yet served
   Totals totals_;
   flatbuffers::FlatBufferBuilder reply_;
   AskAgain ask_again_;

@@ -210,11 +210,11 @@ TEST(WindowPolicy, TheDefaultIntervalIsThatOfTheDevice) {
 }
 
 TEST(WindowPolicy, ReadsAndPrintsItsParameters) {
-  EXPECT_EQ(make("window")->name(), "window;interval=1000;dispatch_depth=1;quantum=65536;order=id");
+  EXPECT_EQ(make("window")->name(), "window;interval=1000;dispatch_depth=1;quantum=131072;order=id");
   for (const char* text : {"window;interval=250;dispatch_depth=4;quantum=max;order=rotated",
-                           "window;interval=1000;dispatch_depth=1;quantum=65536;order=smallest;load="
+                           "window;interval=1000;dispatch_depth=1;quantum=131072;order=smallest;load="
                            "operations;patience=2;unit=4096",
-                           "window;interval=500;dispatch_depth=1;quantum=65536;order=id;adaptive=true;min_"
+                           "window;interval=500;dispatch_depth=1;quantum=131072;order=id;adaptive=true;min_"
                            "interval=125;max_interval=4000"}) {
     EXPECT_EQ(make(text)->name(), text);
   }

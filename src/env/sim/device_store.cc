@@ -51,6 +51,32 @@ Task<Result<Bytes>> DeviceStore::length_of(ObjectId object) {
   co_return **length;
 }
 
+// Inodes lie at the begin of a block group, the data of their files behind: half a group away on average. With a cache of
+// size 0 nothing is kept, nor are inodes modelled.
+Task<void> DeviceStore::need_inode(ObjectId object) {
+  const ObjectRef state = this->state(object);
+  if (state->inode || !options_.inodes || options_.cache.size == Bytes()) co_return;
+  if (state->inode_read) {
+    const std::shared_ptr<Event> read = state->inode_read;
+    co_await read->wait();
+    co_return;
+  }
+  const std::shared_ptr<Event> read = state->inode_read = std::make_shared<Event>(clock_.executor());
+  IoDescription what;
+  what.stream = object.value;
+  what.address = placement_.locate(object, Bytes()) + options_.placement.extent / 2;
+  what.length = Bytes(kCachePage);
+  co_await queue_.io(what);
+  state->inode = true;
+  state->inode_read.reset();
+  read->set();
+}
+
+void DeviceStore::drop_caches() {
+  cache_.drop_clean();
+  for (auto& [id, object] : objects_) object->inode = false;
+}
+
 Task<void> DeviceStore::device_io(ObjectId object, Bytes from, Bytes to, bool write, bool background) {
   while (from < to) {
     IoDescription what;
@@ -70,6 +96,7 @@ Task<Result<Bytes>> DeviceStore::read(ObjectId object, Bytes offset, Bytes lengt
   const Bytes end = offset < *known ? std::min(*known, offset + std::min(length, *known - offset)) : offset;
   if (offset < end) {
     statistics_.read += end - offset;
+    co_await need_inode(object);
     if (options_.cache.size == Bytes()) {
       co_await device_io(object, offset, end, false, false);
     } else {
@@ -152,6 +179,11 @@ Task<void> DeviceStore::wait_pending(ObjectRef state, std::uint64_t page) {
 Task<Status> DeviceStore::write(ObjectId object, Bytes offset, Bytes length, Source& source) {
   const Result<Bytes> known = co_await length_of(object);
   if (!known.ok()) co_return known.status();
+  if (*known > Bytes()) {
+    co_await need_inode(object);
+  } else {
+    state(object)->inode = true;  // it is made now
+  }
   Status status = co_await inner_.write(object, offset, length, source);
   if (length == Bytes() || !status.ok()) {
     state(object)->length.reset();  // a failed write may have grown the object

@@ -6,7 +6,8 @@
 // size 0 every read and write waits for the device itself. Over a MemoryStore this is the simulated world's
 // disk; over a FileStore, on a real clock, it shows the effects of a disk that the machine does not have.
 //
-// Metadata operations (length, list, remove) take no time. The wrapped store and the clock must outlive this,
+// Metadata operations (length, list, remove) take no time; but the inode of an object that exists and is used for the
+// first time, or after drop_caches(), is read from its block group first. The wrapped store and the clock must outlive this,
 // and nobody else may change the wrapped store. The device has one stream for each object.
 #pragma once
 
@@ -29,6 +30,7 @@ struct DeviceStoreOptions {
   PageCacheOptions cache;
   PlacementOptions placement;
   Bytes largest_request = 512_KiB;  // what goes to the device at once
+  bool inodes = true;  // the first use of an object that is not in memory reads its inode from the device
 };
 
 struct DeviceStoreStatistics {
@@ -58,7 +60,7 @@ class DeviceStore final : public Store {
   // Writes back all that is dirty.
   Task<void> flush();
   // Forgets clean pages, as before a measurement. flush() first to forget all.
-  void drop_caches() { cache_.drop_clean(); }
+  void drop_caches();
   // Forgets everything in memory and in the device's queue; the wrapped store decides what its own crash()
   // keeps. No operation may be under way.
   void power_loss();
@@ -79,8 +81,10 @@ class DeviceStore final : public Store {
     ReadAhead read_ahead;
     std::vector<std::shared_ptr<Fetch>> fetches;
     std::size_t writing_back = 0;
-    Event written;                // set when writing_back falls to 0
-    std::optional<Bytes> length;  // known only if set
+    Event written;                      // set when writing_back falls to 0
+    std::optional<Bytes> length;        // known only if set
+    bool inode = false;                 // in memory
+    std::shared_ptr<Event> inode_read;  // under way
   };
   using ObjectRef = std::shared_ptr<Object>;
   struct ExpireTimer : Timer {
@@ -91,6 +95,7 @@ class DeviceStore final : public Store {
 
   ObjectRef state(ObjectId object);
   Task<Result<Bytes>> length_of(ObjectId object);
+  Task<void> need_inode(ObjectId object);
   Task<void> device_io(ObjectId object, Bytes from, Bytes to, bool write, bool background);
   Task<void> cached_read(ObjectId object, std::uint64_t first, std::uint64_t end,
                          std::uint64_t end_of_object);

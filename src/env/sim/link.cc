@@ -74,8 +74,23 @@ void Hop::fire(Timer* self) {
 
 namespace {
 
+// Whether the frame waits until its process runs; it is delivered again then.
+bool sleeps(Packet& packet) {
+  Fabric& fabric = packet.fabric;
+  const auto jitter = static_cast<std::uint64_t>(fabric.options.wake_jitter.count());
+  if (packet.woken || jitter == 0) return false;
+  packet.woken = true;
+  End& end = packet.link->ends[packet.to];
+  const Nanos woken =
+      fabric.simulation.now() + Nanos(static_cast<std::int64_t>(fabric.random.below(jitter + 1)));
+  end.last_wake = std::max(end.last_wake, woken);
+  fabric.executor.arm(packet, end.last_wake);
+  return true;
+}
+
 void deliver_packet(Hop* hop) {
   auto& packet = *static_cast<Packet*>(hop);
+  if (sleeps(packet)) return;
   const LinkRef link = std::move(packet.link);
   packet.link = LinkRef();
   End& end = link->ends[packet.to];
@@ -209,6 +224,7 @@ Packet& Fabric::take_packet() {
   Packet& packet = *free_;
   free_ = packet.next;
   packet.end_of_connection = false;
+  packet.woken = false;
   return packet;
 }
 

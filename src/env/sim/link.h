@@ -100,6 +100,7 @@ struct Packet : Hop {
   LinkRef link;
   std::uint32_t to = 0;
   bool end_of_connection = false;
+  bool woken = false;  // its process runs
   std::uint16_t type = 0;
   std::uint64_t id = 0;
   std::size_t length = 0;
@@ -123,6 +124,7 @@ struct End {
   bool closed = false;  // by its user
   bool lost = false;    // by the other side, a cut or a crash
   Nanos last_arrival;   // nothing arrives before this: order
+  Nanos last_wake;      // no frame reaches its process before this: order
   std::uint64_t unread = 0;
   Packet* first = nullptr;  // arrived, not yet received
   Packet* last = nullptr;

@@ -27,6 +27,9 @@ using NodeId = std::uint32_t;
 struct FabricOptions {
   // Bulk bytes are charged for but not copied; what the receiver sees is whatever was there. For experiments.
   bool phantom_data = false;
+  // A frame that has arrived waits for its process to run: 0 to so much, uniform, in order within a connection. Bulk
+  // transfers are one-sided and do not wait.
+  Nanos wake_jitter;
   // How long until both ends of a cut connection learn of it.
   Nanos detection_delay = 2_s;
   // How long a connect() to a node that is down or cut off tries.

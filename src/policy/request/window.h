@@ -13,11 +13,11 @@
 //   dispatch_depth  how many requests are in service at once, 1. With more, and to a degree with any, a
 //   request may
 //                   arrive that ranks before one in service: a crossover, counted in counters().
-//   quantum         at most so many bytes are served before the queue is asked again, 64KiB; "max": whole
+//   quantum         at most so many bytes are served before the queue is asked again, 128KiB; "max": whole
 //   requests.
 //                   A request that is not finished competes again with its old priority. So one that ranks
 //                   higher and comes late waits for one quantum at most (at depth 1), not for a whole
-//                   request.
+//                   request. Less than the kernel's read-ahead window (128 KiB) leaves a fast device waiting.
 //   order           which application goes first within a window:
 //     id              the paper's: the smallest id. Administrators can set precedence, but low ids win each
 //     window. rotated         fair turns, see window_turn(). smallest        the application with the least
@@ -83,7 +83,7 @@ struct WindowOptions {
   enum class Load : std::uint8_t { burst, operations };
   Nanos interval = 1000_ms;
   std::uint64_t dispatch_depth = 1;
-  Bytes quantum = 64_KiB;
+  Bytes quantum = 128_KiB;
   Order order = Order::id;
   Load load = Load::burst;
   std::uint64_t patience = 4;

@@ -9,6 +9,8 @@ namespace {
 constexpr std::uint64_t kFewestFinished = 8;
 // Enough for the age that a server lets a request claim; older ones are placed by the oldest.
 constexpr std::size_t kEpochsKept = 64;
+// How many times a request's time from arrival to end.
+constexpr std::uint64_t kRounds = 4;
 }  // namespace
 
 WindowGrid::WindowGrid(Nanos interval) : WindowGrid(interval, interval, interval) { adaptive_ = false; }
@@ -47,16 +49,16 @@ void WindowGrid::adapt(std::uint64_t time) {
   const std::uint64_t begin = time - time % present;
   window_end_ = begin + present;
   if (finished_ < kFewestFinished) return;
-  const std::uint64_t residence = presence_ / finished_ / 1'000'000;
+  const std::uint64_t wanted = kRounds * (presence_ / finished_ / 1'000'000);
   presence_ = 0;
   finished_ = 0;
 
   std::uint64_t chosen = present;
   // The band: from 0.4 to 1.25 of the present interval.
-  if (residence * 4 > present * 5) {
-    while (chosen < residence && chosen < longest_ && begin % (2 * chosen) == 0) chosen *= 2;
-  } else if (residence * 5 < present * 2) {
-    while (chosen / 2 >= residence && chosen > shortest_) chosen /= 2;
+  if (wanted * 4 > present * 5) {
+    while (chosen < wanted && chosen < longest_ && begin % (2 * chosen) == 0) chosen *= 2;
+  } else if (wanted * 5 < present * 2) {
+    while (chosen / 2 >= wanted && chosen > shortest_) chosen /= 2;
   }
   if (chosen == present) return;
   if (epochs_.size() == kEpochsKept) epochs_.erase(epochs_.begin());

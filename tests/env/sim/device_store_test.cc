@@ -15,7 +15,9 @@ using conformance::write_bytes;
 
 class DeviceStoreTest : public testing::Test {
  protected:
-  DeviceStore& make(const DeviceStoreOptions& options) {
+  // Without inodes, unless a test is about them: their reads would stand in every count.
+  DeviceStore& make(DeviceStoreOptions options, bool inodes = false) {
+    options.inodes = inodes;
     store_ = std::make_unique<DeviceStore>(clock_, memory_, std::make_unique<HddModel>(),
                                            *make_io_scheduler("anticipatory"), options);
     return *store_;
@@ -42,6 +44,20 @@ class DeviceStoreTest : public testing::Test {
   MemoryStore memory_;
   std::unique_ptr<DeviceStore> store_;
 };
+
+TEST_F(DeviceStoreTest, TheFirstUseOfAColdObjectReadsItsInode) {
+  DeviceStore& store = make({}, true);
+  prepare(1, 1_MiB);
+  read(1, 512_KiB, 4_KiB);
+  EXPECT_EQ(store.device_statistics().reads, 2U);
+  read(1, 256_KiB, 4_KiB);
+  EXPECT_EQ(store.device_statistics().reads, 3U) << "the inode is in memory now";
+  store.drop_caches();
+  write(1, Bytes(), 4_KiB);
+  EXPECT_EQ(store.device_statistics().reads, 4U);
+  write(2, Bytes(), 4_KiB);
+  EXPECT_EQ(store.device_statistics().reads, 4U) << "a new object has none to read";
+}
 
 TEST_F(DeviceStoreTest, FirstReadTakesTheDiskAndTheSecondNothing) {
   make({});

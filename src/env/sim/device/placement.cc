@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/random.h"
+
 namespace tutti {
 
 Placement::Placement(Bytes capacity, const PlacementOptions& options) : options_(options) {
@@ -23,8 +25,9 @@ std::uint64_t Placement::take(std::uint64_t preferred) {
   return slot;
 }
 
-std::uint64_t Placement::place(Extents& extents, std::uint64_t number) {
+std::uint64_t Placement::place(ObjectId object, Extents& extents, std::uint64_t number) {
   if (extents.empty()) {
+    if (options_.salt != 0) return take(mix64(mix64(options_.salt) ^ object.value) % users_.size());
     const std::uint64_t slot = take(next_start_);
     next_start_ = (options_.distance > Bytes() ? next_start_ : slot) +
                   std::max<std::uint64_t>(options_.distance / options_.extent, 1);
@@ -41,7 +44,7 @@ Bytes Placement::locate(ObjectId object, Bytes offset) {
   Extents& extents = objects_[object];
   const std::uint64_t number = offset / options_.extent;
   auto found = extents.find(number);
-  if (found == extents.end()) found = extents.emplace(number, place(extents, number)).first;
+  if (found == extents.end()) found = extents.emplace(number, place(object, extents, number)).first;
   return options_.start + options_.extent * found->second + offset % options_.extent;
 }
 

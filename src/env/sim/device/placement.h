@@ -1,9 +1,10 @@
 // Placement: where on the device the bytes of each object lie.
 //
 // The device is cut in extents. An object takes one when a byte of it is first asked for: the one after its
-// preceding extent if that is free, so objects grow contiguously; a new object starts `distance` after the
-// start of the one placed before it, so different objects lie far apart. When all extents are taken, objects
-// share them: only timing depends on places.
+// preceding extent if that is free, so objects grow contiguously. A new object starts `distance` after the
+// start of the one placed before it, so different objects lie far apart; or, with a salt, anywhere: as files do
+// whose directories a file system spreads over the disk (Orlov), in another way on each server. When all extents are
+// taken, objects share them: only timing depends on places.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,7 @@ struct PlacementOptions {
   Bytes span;              // its length; 0: to the end
   Bytes extent = 128_MiB;  // as an ext4 block group
   Bytes distance = 8_GiB;  // between the starts of objects; 0: the next free extent
+  std::uint64_t salt = 0;  // not 0: objects start where a hash of it and their id says
 };
 
 class Placement {
@@ -35,7 +37,7 @@ class Placement {
  private:
   using Extents = std::map<std::uint64_t, std::uint64_t>;  // number in the object to number on the device
   std::uint64_t take(std::uint64_t preferred);
-  std::uint64_t place(Extents& extents, std::uint64_t number);
+  std::uint64_t place(ObjectId object, Extents& extents, std::uint64_t number);
 
   PlacementOptions options_;
   std::map<ObjectId, Extents> objects_;
