@@ -11,7 +11,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -43,6 +45,14 @@ struct ElementRun {
 namespace flat {
 struct Node;
 struct Signature;
+using NodePointer = std::shared_ptr<const Node>;
+using SignaturePointer = std::shared_ptr<const Signature>;
+
+// A tree and where it lies; no tree: no data.
+struct Placed {
+  NodePointer node;
+  std::int64_t shift = 0;
+};
 }  // namespace flat
 
 class FlatType {
@@ -84,27 +94,28 @@ class FlatType {
   // Bytes of data in external32.
   [[nodiscard]] std::int64_t external_size() const;
 
+  // Where runs begin never goes back from one to the next; overlaps may be.
+  [[nodiscard]] bool sorted() const;
+  // Bytes of data of one repetition that lie before `place`. Only for ascending types.
+  [[nodiscard]] std::int64_t size_before(std::int64_t place) const;
+
   // For sending the layout to another process: a few dozen bytes for a regular type. Elements are not kept: a decoded
-  // type is one of bytes.
-  [[nodiscard]] std::vector<std::byte> encode() const;
+  // type is one of bytes. Nothing if it would take more than `most` bytes.
+  [[nodiscard]] std::optional<std::vector<std::byte>> encode(std::size_t most) const;
   // Code::malformed for what encode() cannot have made.
   static Result<FlatType> decode(std::span<const std::byte> bytes);
 
+  // The elements of one repetition, in order; neighbours of one sort are joined where that is cheap.
+  void each_element_run(const std::function<void(const ElementRun&)>& visit) const;
+
  private:
   friend class TypeCursor;
-  friend class ElementCursor;
-  using NodePointer = std::shared_ptr<const flat::Node>;
-  using SignaturePointer = std::shared_ptr<const flat::Signature>;
+  FlatType(flat::Placed data, std::int64_t lb, std::int64_t extent, flat::SignaturePointer signature);
 
-  FlatType(NodePointer node, std::int64_t shift, std::int64_t lb, std::int64_t extent,
-           SignaturePointer signature);
-  static FlatType strided(std::int64_t count, std::int64_t stride, const FlatType& type);
-
-  NodePointer node_;  // null: no data
-  std::int64_t shift_ = 0;
+  flat::Placed data_;
   std::int64_t lb_ = 0;
   std::int64_t extent_ = 0;
-  SignaturePointer signature_;  // null: no data
+  flat::SignaturePointer signature_;  // null: no data
 };
 
 }  // namespace tutti

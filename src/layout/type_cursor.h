@@ -27,7 +27,7 @@ class TypeCursor {
   void seek(std::int64_t data_offset);
   // Bytes of data before the cursor.
   [[nodiscard]] std::int64_t position() const { return position_; }
-  [[nodiscard]] bool at_end() const { return at_end_; }
+  [[nodiscard]] bool at_end() const { return position_ == total_; }
   // The next run, of at most `most` bytes, runs that touch joined; length 0 at the end. most > 0.
   Run next(std::int64_t most);
 
@@ -39,15 +39,14 @@ class TypeCursor {
     std::int64_t inner;  // lists of repeated parts: which repetition
   };
   void descend(const flat::Node* node, std::int64_t base, std::int64_t into);
-  bool advance();
-  bool climb();
+  void advance();
 
   FlatType type_;
   std::int64_t origin_;
   std::int64_t count_;
   std::int64_t repetition_ = 0;
   std::int64_t position_ = 0;
-  bool at_end_ = false;
+  std::int64_t total_ = 0;
   bool dense_ = false;  // the whole is one run
   std::vector<Level> levels_;
   Run leaf_;  // what is left of the current run
