@@ -108,7 +108,7 @@ class ElementPlaces {
  private:
   std::byte* base_;
   TypeCursor cursor_;
-  Run run_;
+  TypeRun run_;
 };
 
 // How many bytes of one measure correspond to `bytes` of the other.

@@ -117,14 +117,14 @@ void TypeCursor::advance() {
   descend(type_.data_.node.get(), origin_ + type_.data_.shift + repetition_ * type_.extent_, 0);
 }
 
-Run TypeCursor::next(std::int64_t most) {
+TypeRun TypeCursor::next(std::int64_t most) {
   if (at_end()) return {};
   if (dense_) {
-    const Run run{origin_ + type_.data_.shift + position_, std::min(most, total_ - position_)};
+    const TypeRun run{origin_ + type_.data_.shift + position_, std::min(most, total_ - position_)};
     position_ += run.length;
     return run;
   }
-  Run run{leaf_.offset, 0};
+  TypeRun run{leaf_.offset, 0};
   while (run.length < most && leaf_.offset == run.offset + run.length) {
     const std::int64_t step = std::min(leaf_.length, most - run.length);
     run.length += step;

@@ -9,10 +9,10 @@
 
 namespace tutti {
 
-struct Run {
+struct TypeRun {
   std::int64_t offset = 0;  // from where the cursor's origin is
   std::int64_t length = 0;
-  auto operator<=>(const Run&) const = default;
+  auto operator<=>(const TypeRun&) const = default;
 };
 
 class TypeCursor {
@@ -29,7 +29,7 @@ class TypeCursor {
   [[nodiscard]] std::int64_t position() const { return position_; }
   [[nodiscard]] bool at_end() const { return position_ == total_; }
   // The next run, of at most `most` bytes, runs that touch joined; length 0 at the end. most > 0.
-  Run next(std::int64_t most);
+  TypeRun next(std::int64_t most);
 
  private:
   struct Level {
@@ -49,7 +49,7 @@ class TypeCursor {
   std::int64_t total_ = 0;
   bool dense_ = false;  // the whole is one run
   std::vector<Level> levels_;
-  Run leaf_;  // what is left of the current run
+  TypeRun leaf_;  // what is left of the current run
 };
 
 }  // namespace tutti

@@ -47,7 +47,7 @@ std::int64_t FileView::data_before(std::int64_t file_offset) const {
   TypeCursor walk(filetype, displacement);
   for (;;) {
     const std::int64_t before = walk.position();
-    const Run run = walk.next(TypeCursor::kUnbounded);
+    const TypeRun run = walk.next(TypeCursor::kUnbounded);
     if (run.offset + run.length >= file_offset)
       return before + std::max<std::int64_t>(0, file_offset - run.offset);
   }
@@ -68,7 +68,7 @@ Extent FileView::bounds(std::int64_t data_offset, std::int64_t bytes) const {
     TypeCursor walk = cursor(data_offset);
     first = TypeCursor::kUnbounded;
     for (std::int64_t left = bytes; left > 0;) {
-      const Run run = walk.next(left);
+      const TypeRun run = walk.next(left);
       first = std::min(first, run.offset);
       end = std::max(end, run.offset + run.length);
       left -= run.length;

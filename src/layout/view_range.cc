@@ -35,7 +35,7 @@ ViewRange::ViewRange(FileView view, std::int64_t data_offset, std::int64_t bytes
   if (ascending_) return;
   TypeCursor walk = view_.cursor(data_offset);
   for (std::int64_t done = 0; done < bytes;) {
-    const Run run = walk.next(bytes - done);
+    const TypeRun run = walk.next(bytes - done);
     runs_.push_back({run.offset, run.length, done});
     done += run.length;
   }
@@ -69,7 +69,7 @@ void ViewRange::cut(Extent part, std::vector<PlacedRun>& runs) const {
     if (at == end) return;
     TypeCursor walk = view_.cursor(data_offset_ + at);
     while (at < end) {
-      const Run run = walk.next(end - at);
+      const TypeRun run = walk.next(end - at);
       runs.push_back({run.offset, run.length, at});
       at += run.length;
     }
