@@ -11,15 +11,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "client/file_system.h"
 #include "env/group.h"
 #include "layout/view.h"
+#include "policy/collective/plan.h"
 
 namespace tutti {
-
-enum class Toggle : std::uint8_t { automatic, enable, disable };
 
 // The hints of the same names; see docs/mpi-io.md.
 struct CollectiveOptions {
@@ -29,7 +29,7 @@ struct CollectiveOptions {
   Toggle cb_read = Toggle::automatic;
   Toggle cb_write = Toggle::automatic;
   Toggle ds_read = Toggle::automatic;
-  Toggle ds_write = Toggle::automatic;
+  Toggle ds_write = Toggle::automatic;  // enable: takes a lock for each window; not for callers that hold one
   Bytes ind_rd_buffer_size = 4_MiB;
   Bytes ind_wr_buffer_size = 512_KiB;
   std::vector<int> aggregators;  // ranks that may aggregate, in order of preference; empty: all
@@ -54,7 +54,7 @@ Task<Result<Bytes>> read_independent(OpenFile& file, FileAccess access, const Co
 // All or an error.
 Task<Status> write_independent(OpenFile& file, FileAccess access, const CollectiveOptions& options);
 
-// The options must be the same on all ranks; those of rank 0 count where they are not.
+// The options must be the same on all ranks.
 Task<Result<Bytes>> read_collective(Group& group, OpenFile& file, FileAccess access,
                                     const CollectiveOptions& options);
 Task<Status> write_collective(Group& group, OpenFile& file, FileAccess access,
