@@ -111,6 +111,7 @@ void add_attribute_commands(Command& root);  // chmod, chown, truncate
 void add_stat(Command& root);
 void add_df(Command& root);
 void add_demo(Command& root);
+void add_run(Command& root);
 void add_sim(Command& root);
 void add_model(Command& root);
 void add_bench(Command& root);  // with its parts
