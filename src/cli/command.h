@@ -48,6 +48,8 @@ class Option {
   Option& required();
   // A positional argument that takes this many values or more.
   Option& at_least(int count);
+  // An option that may be repeated and takes one value each time.
+  Option& one_at_a_time();
   Option& range(std::int64_t low, std::int64_t high);
   Option& one_of(const std::vector<std::string>& words);
   Option& show_default();

@@ -89,8 +89,9 @@ void add_run(Command& root) {
   auto options = std::make_shared<RunOptions>();
   Command run = root.add("run", "Run an MPI program whose files tutti:/... are on the cluster",
                          "tutti run -- mpirun -n 16 ./app tutti:/out.dat");
-  run.option("--hint", options->hints, "An MPI-IO hint, key=value, for all files; may be repeated");
-  run.option("command", options->command, "The program and its arguments, after --").at_least(1);
+  run.option("--hint", options->hints, "An MPI-IO hint, key=value, for all files; may be repeated")
+      .one_at_a_time();
+  run.option("command", options->command, "The program and its arguments, after --").at_least(1).required();
   run.action([&globals = root.globals(), options] { return run_program(globals, *options); });
 }
 

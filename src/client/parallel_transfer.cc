@@ -166,12 +166,14 @@ Task<Result<Bytes>> ParallelFile::move_atomically(const Transfer& transfer, File
   const Extent range = access.view->bounds(access.data_offset, access.bytes());
   const auto lock = co_await file_->lock(range, transfer.write);
   if (!lock.ok()) co_return lock.status();
+  CollectiveOptions options = collective_;
+  options.ds_write = Toggle::disable;  // it would wait for our own lock
   Result<Bytes> moved(wanted);
   if (transfer.write) {
-    const Status written = co_await write_independent(*file_, std::move(access), collective_);
+    const Status written = co_await write_independent(*file_, std::move(access), options);
     if (!written.ok()) moved = written;
   } else {
-    moved = co_await read_independent(*file_, std::move(access), collective_);
+    moved = co_await read_independent(*file_, std::move(access), options);
   }
   const Status unlocked = co_await file_->unlock(*lock);
   if (moved.ok() && !unlocked.ok()) co_return unlocked;

@@ -4,6 +4,9 @@
 
 #include <array>
 
+#include "mpi/genuine.h"
+#include "mpi/library.h"
+
 namespace tutti::mpi {
 
 int error_class(const Status& status) {
@@ -59,8 +62,29 @@ Status status_of(int mpi_error, const char* what) {
   return {Code::io_error, fmt::format("{}: {}", what, text.data())};
 }
 
+namespace {
+
+// Open MPI has no way to call the handler of MPI_FILE_NULL: a file opened for the purpose inherits it.
+void call_default_handler(int code) {
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  if (PMPI_File_get_errhandler(MPI_FILE_NULL, &handler) != MPI_SUCCESS) return;
+  const bool returns = handler == MPI_ERRORS_RETURN;
+  PMPI_Errhandler_free(&handler);
+  MPI_File file = MPI_FILE_NULL;
+  if (returns || open_genuine(&file) != MPI_SUCCESS) return;
+  PMPI_File_call_errhandler(file, code);
+  library().File_close(&file);
+}
+
+}  // namespace
+
 int raise(MPI_File file, int code) {
-  if (code != MPI_SUCCESS) PMPI_File_call_errhandler(file, code);
+  if (code == MPI_SUCCESS) return code;
+  if (file == MPI_FILE_NULL) {
+    call_default_handler(code);
+  } else {
+    PMPI_File_call_errhandler(file, code);
+  }
   return code;
 }
 

@@ -1,5 +1,6 @@
 #include "mpi/file.h"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <array>
@@ -11,6 +12,7 @@
 #include <utility>
 
 #include "mpi/errors.h"
+#include "mpi/genuine.h"
 #include "mpi/info.h"
 #include "mpi/library.h"
 #include "mpi/request.h"
@@ -36,34 +38,9 @@ std::uint32_t creation_mode() {
   return 0666U & ~mask;
 }
 
-// Takes a variable out of the environment until it is destroyed: ROMIO would print the hints of /dev/null.
-class Without {
- public:
-  explicit Without(const char* name) : name_(name) {
-    if (const char* value = std::getenv(name); value != nullptr) value_ = value;
-    if (value_) ::unsetenv(name);
-  }
-  ~Without() {
-    if (value_) ::setenv(name_, value_->c_str(), 1);
-  }
-  Without(const Without&) = delete;
-  Without& operator=(const Without&) = delete;
-
- private:
-  const char* name_;
-  std::optional<std::string> value_;
-};
-
-int open_genuine(MPI_File* handle) {
-  const Without hints("ROMIO_HINTS");
-  const Without print("ROMIO_PRINT_HINTS");
-  return library().File_open(MPI_COMM_SELF, "/dev/null", MPI_MODE_RDWR, MPI_INFO_NULL, handle);
-}
-
 // What the environment adds to the hints of the program: TUTTI_HINTS ("key=value;key=value"), then the file that
 // ROMIO_HINTS names.
 void add_environment(HintList& list) {
-  HintList more;
   std::string text = variable("TUTTI_HINTS");
   for (char& c : text) c = c == ';' ? '\n' : (c == '=' ? ' ' : c);
   add_default_hints(parse_hints_file(text), list);
@@ -91,9 +68,9 @@ std::string host_name() {
 bool is_on_tutti(const char* name) { return name != nullptr && std::string_view(name).starts_with(kPrefix); }
 
 std::string path_of(const char* name) {
-  std::string path(std::string_view(name).substr(kPrefix.size()));
-  if (!path.starts_with('/')) path.insert(0, "/");
-  return path;
+  std::string_view path = std::string_view(name).substr(kPrefix.size());
+  while (path.starts_with('/')) path.remove_prefix(1);
+  return fmt::format("/{}", path);
 }
 
 void set_status(MPI_Status* status, Bytes bytes) {
@@ -125,7 +102,10 @@ int File::open_here(MPI_Comm comm, const char* name, MPI_Info info) {
   if (checks[1] != -checks[2]) return MPI_ERR_NOT_SAME;
 
   HintList list = hints_of(info);
-  if (group_->rank() == 0) add_environment(list);
+  if (group_->rank() == 0) {
+    add_environment(list);
+    add_default_hints({{"tutti_app_id", std::to_string(runtime_.application())}}, list);
+  }
   const auto text = runtime_.run(broadcast_text(*group_, 0, encode_hints(list)));
   const Status opened = text.ok() ? open_file(path_of(name), decode_hints(*text)) : text.status();
   if (!opened.ok()) {
@@ -141,7 +121,7 @@ Status File::open_file(const std::string& path, const HintList& list) {
   ParallelOpen options;
   const HintReport report = apply_hints(list, options.hints);
   if (group_->rank() == 0) runtime_.report_hints(report);
-  const auto system = runtime_.file_system(options.hints.application.value_or(0));
+  const auto system = runtime_.file_system(options.hints.application.value_or(runtime_.application()));
   TUTTI_TRY(runtime_.run(agree(*group_, system.status())));
   auto aggregators = runtime_.run(choose_aggregators(*group_, options.hints, host_name()));
   if (!aggregators.ok()) return aggregators.status();

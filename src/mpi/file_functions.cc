@@ -66,7 +66,7 @@ int File_close(MPI_File* fh) {
 int File_delete(const char* filename, MPI_Info info) {
   if (!is_on_tutti(filename)) return library().File_delete(filename, info);
   const Call call;
-  const auto system = call.runtime.file_system(0);
+  const auto system = call.runtime.file_system(call.runtime.application());
   const Status gone = system.ok() ? call.runtime.run((*system)->unlink(path_of(filename))) : system.status();
   return raise(MPI_FILE_NULL, error_class(gone));
 }

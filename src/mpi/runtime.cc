@@ -69,13 +69,20 @@ Runtime& Runtime::get() {
 Runtime::Runtime()
     : log_(Log::to_stderr("tutti.mpi", log_level())), random_(system_random()), scope_(loop_.executor()) {
   loop_.set_spin(kClientSpin);
+  int initialized = 0;
+  PMPI_Initialized(&initialized);
+  if (initialized != 0) share_between_threads();
 }
 
 Runtime::~Runtime() = default;
 
-void Runtime::start() {
+void Runtime::share_between_threads() {
   int provided = MPI_THREAD_SINGLE;
   if (PMPI_Query_thread(&provided) == MPI_SUCCESS && provided == MPI_THREAD_MULTIPLE) lock_.enable();
+}
+
+void Runtime::start() {
+  share_between_threads();
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   std::uint64_t drawn = rank == 0 ? draw_application() : 0;
@@ -111,15 +118,17 @@ Datatypes& Runtime::datatypes() {
   return *datatypes_;
 }
 
+std::uint64_t Runtime::application() {
+  if (application_ == 0) application_ = draw_application();
+  return application_;
+}
+
 Result<FileSystem*> Runtime::file_system(std::uint64_t application) {
   if (!connection_) {
     auto config = ClusterConfig::load(default_cluster_file());
     if (!config.ok()) return config.status().with_context("find the cluster (TUTTI_CLUSTER)");
     connection_ = std::make_unique<Connection>(loop_, *std::move(config), log_);
   }
-  // Not made in MPI_Init: the program began without us. The launch gives all ranks the same id.
-  if (application_ == 0) application_ = draw_application();
-  if (application == 0) application = application_;
   auto& system = connection_->systems[application];
   if (!system) {
     ClientOptions options;

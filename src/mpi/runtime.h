@@ -70,7 +70,9 @@ class Runtime {
   [[nodiscard]] Random& random() { return random_; }
   [[nodiscard]] Datatypes& datatypes();
 
-  // The client for an application (0: this program's own). Reads the cluster's configuration the first time.
+  // The id of this program; drawn here if it was not agreed on in start(), because MPI began without us.
+  std::uint64_t application();
+  // The client for an application. Reads the cluster's configuration the first time.
   Result<FileSystem*> file_system(std::uint64_t application);
 
   // Starts a task that runs whenever the loop is driven.
@@ -117,6 +119,7 @@ class Runtime {
     result->emplace(co_await std::move(task));
   }
   void take_turn();
+  void share_between_threads();
   std::uint64_t draw_application();
 
   FairLock lock_;
