@@ -28,21 +28,21 @@ std::span<std::byte> bytes_of(std::int64_t& number) { return std::as_writable_by
 
 }  // namespace
 
-ParallelFile::ParallelFile(Clock& clock, FileSystem& system, Group& group, ParallelOpen options,
+ParallelFile::ParallelFile(Executor& executor, FileSystem& system, Group& group, ParallelOpen options,
                            std::uint64_t counter_key)
-    : clock_(clock),
-      system_(system),
+    : system_(system),
       group_(group),
       options_(std::move(options)),
       collective_(options_.hints.options()),
       counter_key_(counter_key),
       view_(std::make_shared<FileView>()),
-      turn_(clock.executor(), 1) {}
+      turn_(executor, 1) {}
 
-Task<Result<std::unique_ptr<ParallelFile>>> ParallelFile::open(Clock& clock, FileSystem& system, Group& group,
-                                                               ParallelOpen options,
+Task<Result<std::unique_ptr<ParallelFile>>> ParallelFile::open(Executor& executor, FileSystem& system,
+                                                               Group& group, ParallelOpen options,
                                                                std::uint64_t counter_key) {
-  std::unique_ptr<ParallelFile> file(new ParallelFile(clock, system, group, std::move(options), counter_key));
+  std::unique_ptr<ParallelFile> file(
+      new ParallelFile(executor, system, group, std::move(options), counter_key));
   if (Status opened = co_await file->open_on_all(); !opened.ok()) co_return opened;
   co_return file;
 }

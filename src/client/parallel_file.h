@@ -39,7 +39,7 @@ enum class Representation : std::uint8_t { native, external32 };
 enum class FilePointer : std::uint8_t { given, individual, shared };
 enum class SeekFrom : std::uint8_t { start, current, end };
 
-struct Transfer {
+struct ParallelTransfer {
   bool write = false;
   bool collective = false;  // with the shared file pointer: in order of rank
   FilePointer pointer = FilePointer::given;
@@ -54,8 +54,9 @@ struct Transfer {
 class ParallelFile {
  public:
   // Collective. The references must outlive the file.
-  static Task<Result<std::unique_ptr<ParallelFile>>> open(Clock& clock, FileSystem& system, Group& group,
-                                                          ParallelOpen options, std::uint64_t counter_key);
+  static Task<Result<std::unique_ptr<ParallelFile>>> open(Executor& executor, FileSystem& system,
+                                                          Group& group, ParallelOpen options,
+                                                          std::uint64_t counter_key);
   ParallelFile(const ParallelFile&) = delete;
   ParallelFile& operator=(const ParallelFile&) = delete;
   ~ParallelFile() = default;
@@ -66,7 +67,7 @@ class ParallelFile {
 
   // Takes the place of the transfer now (an individual file pointer moves at once, whatever will become of the
   // transfer), and returns the task that does it: how many bytes of memory were read or written.
-  Task<Result<Bytes>> transfer(Transfer transfer);
+  Task<Result<Bytes>> transfer(ParallelTransfer transfer);
 
   // Collective. `view` is that of the bytes in the file. Both file pointers go to 0.
   Task<Status> set_view(FileView view, Representation representation, Status refused);
@@ -96,7 +97,7 @@ class ParallelFile {
 
  private:
   using ViewPointer = std::shared_ptr<const FileView>;
-  ParallelFile(Clock& clock, FileSystem& system, Group& group, ParallelOpen options,
+  ParallelFile(Executor& executor, FileSystem& system, Group& group, ParallelOpen options,
                std::uint64_t counter_key);
 
   Task<Status> open_on_all();
@@ -105,19 +106,19 @@ class ParallelFile {
   Task<Status> flush_and_close();
   Task<Status> tidy_up();
   Task<Status> make_room(Bytes bytes);
-  Status check(const Transfer& transfer, std::int64_t file_bytes) const;
-  Task<Result<Bytes>> run(Transfer transfer, std::int64_t offset, std::int64_t etypes, ViewPointer view);
-  Task<Result<Bytes>> run_in_turn(Transfer transfer, std::int64_t offset, std::int64_t etypes,
+  Status check(const ParallelTransfer& transfer, std::int64_t file_bytes) const;
+  Task<Result<Bytes>> run(ParallelTransfer transfer, std::int64_t offset, std::int64_t etypes,
+                          ViewPointer view);
+  Task<Result<Bytes>> run_in_turn(ParallelTransfer transfer, std::int64_t offset, std::int64_t etypes,
                                   ViewPointer view);
   Task<Result<std::int64_t>> claim_shared(std::int64_t etypes);
   Task<Result<std::int64_t>> claim_ordered(std::int64_t etypes);
-  Task<Result<Bytes>> move(const Transfer& transfer, FileAccess access);
-  Task<Result<Bytes>> move_external(const Transfer& transfer, FileAccess access);
-  Task<Result<Bytes>> move_native(const Transfer& transfer, FileAccess access);
-  Task<Result<Bytes>> move_atomically(const Transfer& transfer, FileAccess access);
+  Task<Result<Bytes>> move(const ParallelTransfer& transfer, FileAccess access);
+  Task<Result<Bytes>> move_external(const ParallelTransfer& transfer, FileAccess access);
+  Task<Result<Bytes>> move_native(const ParallelTransfer& transfer, FileAccess access);
+  Task<Result<Bytes>> move_atomically(const ParallelTransfer& transfer, FileAccess access);
   Task<Result<std::int64_t>> place(std::int64_t offset, SeekFrom from, std::int64_t current);
 
-  Clock& clock_;
   FileSystem& system_;
   Group& group_;
   ParallelOpen options_;

@@ -12,7 +12,7 @@
 namespace tutti {
 namespace {
 
-std::int64_t bytes_in_file(const Transfer& transfer, Representation representation) {
+std::int64_t bytes_in_file(const ParallelTransfer& transfer, Representation representation) {
   const FlatType& type = transfer.type;
   return transfer.count * (representation == Representation::native ? type.size() : type.external_size());
 }
@@ -24,7 +24,7 @@ struct Release {
 
 }  // namespace
 
-Status ParallelFile::check(const Transfer& transfer, std::int64_t file_bytes) const {
+Status ParallelFile::check(const ParallelTransfer& transfer, std::int64_t file_bytes) const {
   if (!transfer.refused.ok()) return transfer.refused;
   if (transfer.write && !options_.write) return {Code::read_only, "write: the file is open for reading only"};
   if (!transfer.write && !options_.read) return {Code::permission, "read: the file is open for writing only"};
@@ -37,7 +37,7 @@ Status ParallelFile::check(const Transfer& transfer, std::int64_t file_bytes) co
   return {};
 }
 
-Task<Result<Bytes>> ParallelFile::transfer(Transfer transfer) {
+Task<Result<Bytes>> ParallelFile::transfer(ParallelTransfer transfer) {
   const std::int64_t file_bytes = bytes_in_file(transfer, representation_);
   transfer.refused = check(transfer, file_bytes);
   if (!transfer.refused.ok()) transfer.count = 0;
@@ -51,14 +51,14 @@ Task<Result<Bytes>> ParallelFile::transfer(Transfer transfer) {
   return run(std::move(transfer), offset, etypes, view_);
 }
 
-Task<Result<Bytes>> ParallelFile::run_in_turn(Transfer transfer, std::int64_t offset, std::int64_t etypes,
-                                              ViewPointer view) {
+Task<Result<Bytes>> ParallelFile::run_in_turn(ParallelTransfer transfer, std::int64_t offset,
+                                              std::int64_t etypes, ViewPointer view) {
   co_await turn_.acquire();
   const Release release{turn_};
   co_return co_await run(std::move(transfer), offset, etypes, std::move(view));
 }
 
-Task<Result<Bytes>> ParallelFile::run(Transfer transfer, std::int64_t offset, std::int64_t etypes,
+Task<Result<Bytes>> ParallelFile::run(ParallelTransfer transfer, std::int64_t offset, std::int64_t etypes,
                                       ViewPointer view) {
   if (!transfer.refused.ok() && !transfer.collective) co_return transfer.refused;
   if (transfer.pointer == FilePointer::shared) {
@@ -108,13 +108,13 @@ Task<Result<std::int64_t>> ParallelFile::claim_ordered(std::int64_t etypes) {
   co_return base[0] + before;
 }
 
-Task<Result<Bytes>> ParallelFile::move(const Transfer& transfer, FileAccess access) {
+Task<Result<Bytes>> ParallelFile::move(const ParallelTransfer& transfer, FileAccess access) {
   if (representation_ == Representation::external32) return move_external(transfer, std::move(access));
   return move_native(transfer, std::move(access));
 }
 
 // Through a buffer that holds the data as they are in the file.
-Task<Result<Bytes>> ParallelFile::move_external(const Transfer& transfer, FileAccess access) {
+Task<Result<Bytes>> ParallelFile::move_external(const ParallelTransfer& transfer, FileAccess access) {
   const FlatType type = access.type;
   std::vector<std::byte> packed(static_cast<std::size_t>(access.count * type.external_size()));
   if (transfer.write && access.refused.ok())
@@ -134,7 +134,7 @@ Task<Result<Bytes>> ParallelFile::move_external(const Transfer& transfer, FileAc
   co_return Bytes(static_cast<std::uint64_t>(from_external_bytes(type, external)));
 }
 
-Task<Result<Bytes>> ParallelFile::move_native(const Transfer& transfer, FileAccess access) {
+Task<Result<Bytes>> ParallelFile::move_native(const ParallelTransfer& transfer, FileAccess access) {
   if (atomic_) {
     const bool collective = transfer.collective;
     auto moved = co_await move_atomically(transfer, std::move(access));
@@ -159,7 +159,7 @@ Task<Result<Bytes>> ParallelFile::move_native(const Transfer& transfer, FileAcce
 
 // Each rank by itself and under a lock over all that it touches: the bytes of one call are never seen in part, and calls
 // that overlap come one after the other.
-Task<Result<Bytes>> ParallelFile::move_atomically(const Transfer& transfer, FileAccess access) {
+Task<Result<Bytes>> ParallelFile::move_atomically(const ParallelTransfer& transfer, FileAccess access) {
   if (!access.refused.ok()) co_return access.refused;
   const Bytes wanted(static_cast<std::uint64_t>(access.bytes()));
   if (wanted == Bytes(0)) co_return wanted;

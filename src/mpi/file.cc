@@ -135,7 +135,7 @@ Status File::open_file(const std::string& path, const HintList& list) {
   options.sequential = (amode_ & MPI_MODE_SEQUENTIAL) != 0;
   options.delete_on_close = (amode_ & MPI_MODE_DELETE_ON_CLOSE) != 0;
   options.mode = creation_mode();
-  auto opened = runtime_.run(ParallelFile::open(runtime_.loop().clock(), **system, *group_,
+  auto opened = runtime_.run(ParallelFile::open(runtime_.loop().executor(), **system, *group_,
                                                 std::move(options), runtime_.random().next()));
   if (!opened.ok()) return opened.status();
   file_ = *std::move(opened);
@@ -160,8 +160,8 @@ int File::outcome(const Status& status) {
   return raise(error_class(status));
 }
 
-Transfer File::prepare(Form form, MPI_Offset offset, Buffer buffer) {
-  Transfer transfer;
+ParallelTransfer File::prepare(Form form, MPI_Offset offset, Buffer buffer) {
+  ParallelTransfer transfer;
   transfer.write = form.write;
   transfer.collective = form.collective;
   transfer.pointer = form.pointer;
@@ -186,7 +186,7 @@ int File::transfer(Form form, MPI_Offset offset, Buffer buffer, MPI_Status* stat
 }
 
 int File::start(Form form, MPI_Offset offset, Buffer buffer, MPI_Request* request) {
-  Transfer transfer = prepare(form, offset, buffer);
+  ParallelTransfer transfer = prepare(form, offset, buffer);
   if (!transfer.refused.ok() && !form.collective) return outcome(transfer.refused);
   return raise(start_request(runtime_, handle_, file_->transfer(std::move(transfer)), request));
 }

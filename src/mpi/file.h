@@ -81,7 +81,7 @@ class File {
   File(Runtime& runtime, int amode) : runtime_(runtime), amode_(amode) {}
   int open_here(MPI_Comm comm, const char* name, MPI_Info info);
   Status open_file(const std::string& path, const HintList& list);
-  Transfer prepare(Form form, MPI_Offset offset, Buffer buffer);
+  ParallelTransfer prepare(Form form, MPI_Offset offset, Buffer buffer);
   int keep_types(MPI_Datatype etype, MPI_Datatype filetype);
   void free_types();
   static std::int64_t number(std::int64_t value) { return value; }

@@ -17,7 +17,7 @@ using Places = std::vector<std::int64_t>;
 Places places_of(const FlatType& type, std::int64_t bytes) {
   Places places;
   TypeCursor cursor(type, 0, 1);
-  for (Run run = cursor.next(bytes); run.length > 0; run = cursor.next(bytes)) {
+  for (TypeRun run = cursor.next(bytes); run.length > 0; run = cursor.next(bytes)) {
     EXPECT_EQ(run.length, bytes);
     places.push_back(run.offset / bytes);
   }
