@@ -121,6 +121,7 @@ void add_bench_sim(Command& bench);
 void add_bench_queue(Command& bench);
 void add_bench_data(Command& bench);
 void add_bench_latency(Command& bench);
+void add_bench_mpi(Command& bench);
 void add_bench_worker(Command& root);  // a process of the two above
 
 }  // namespace tutti::cli
