@@ -13,6 +13,8 @@ Option& Option::required() { return option_->required(), *this; }
 
 Option& Option::at_least(int count) { return option_->expected(count, -1), *this; }
 
+Option& Option::one_at_a_time() { return option_->allow_extra_args(false), *this; }
+
 Option& Option::range(std::int64_t low, std::int64_t high) {
   return option_->check(CLI::Range(low, high)), *this;
 }

@@ -48,6 +48,8 @@ class Option {
   Option& required();
   // A positional argument that takes this many values or more.
   Option& at_least(int count);
+  // An option that may be repeated and takes one value each time.
+  Option& one_at_a_time();
   Option& range(std::int64_t low, std::int64_t high);
   Option& one_of(const std::vector<std::string>& words);
   Option& show_default();
@@ -111,6 +113,7 @@ void add_attribute_commands(Command& root);  // chmod, chown, truncate
 void add_stat(Command& root);
 void add_df(Command& root);
 void add_demo(Command& root);
+void add_run(Command& root);
 void add_sim(Command& root);
 void add_lab(Command& root);
 void add_model(Command& root);
@@ -119,6 +122,7 @@ void add_bench_sim(Command& bench);
 void add_bench_queue(Command& bench);
 void add_bench_data(Command& bench);
 void add_bench_latency(Command& bench);
+void add_bench_mpi(Command& bench);
 void add_bench_worker(Command& root);  // a process of the two above
 
 }  // namespace tutti::cli

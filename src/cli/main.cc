@@ -32,6 +32,7 @@ void add_commands(Command root) {
   add_down(root);
   add_status(root);
   add_demo(root);
+  add_run(root);
   add_ls(root);
   add_put(root);
   add_get(root);

@@ -75,6 +75,7 @@ void add_bench(Command& root) {
   add_bench_queue(bench);
   add_bench_data(bench);
   add_bench_latency(bench);
+  add_bench_mpi(bench);
   add_bench_worker(root);
 }
 

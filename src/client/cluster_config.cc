@@ -89,6 +89,9 @@ void read_service(ConfigReader& file, ClusterConfig& config) {
   config.max_queued = file.integer("max_queued", config.max_queued, 1, 100'000'000);
   config.max_queued_per_session =
       file.integer("max_queued_per_session", config.max_queued_per_session, 1, 100'000'000);
+  const auto application = parse_application_range(file.string("application"));
+  if (application.ok()) config.application = *application;
+  if (!application.ok()) file.fail("application", application.status().message());
   config.metadata_limit = file.bytes("metadata_limit", config.metadata_limit, 1_MiB, 16384_GiB);
 }
 
@@ -122,9 +125,13 @@ void read_identity(ConfigReader& file, const std::filesystem::path& directory, C
   config.munge_socket = file.string("munge_socket");
 }
 
-// The part of the file about identity; nothing for a cluster on one host.
+// The part of the file about identity, of programs and of users; nothing for a plain cluster on one host.
 std::string identity_text(const ClusterConfig& config, const std::filesystem::path& directory) {
   std::string text;
+  if (config.application.high != 0) {
+    text += fmt::format("application = \"{}-{}\"  # ids of MPI programs that do not say who they are\n",
+                        config.application.low, config.application.high);
+  }
   if (config.auth != "local") text += fmt::format("auth = \"{}\"\n", config.auth);
   if (!config.auth_keys.empty()) {
     text += fmt::format("auth_keys = [\"{}\"]\n", fmt::join(config.auth_keys, "\", \""));

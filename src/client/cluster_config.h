@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "base/units.h"
+#include "client/application.h"
 #include "client/file_system.h"
 #include "env/real/socket_network.h"
 
@@ -36,6 +37,7 @@ struct ClusterConfig {
   std::int64_t max_queued = 100'000;
   std::int64_t max_queued_per_session = 4'096;
   Bytes metadata_limit = 64_GiB;
+  ApplicationRange application;     // ids of MPI programs that do not say who they are: "7", "100-199"
   std::string auth = "local";          // who may come by TCP: local (nobody), key, munge
   std::vector<std::string> auth_keys;  // key files, at most two; absolute
   std::optional<Owner> owner;          // whom holders of a key act as; default: the servers' own ids

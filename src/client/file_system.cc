@@ -75,7 +75,8 @@ FileSystem::Impl::Impl(Env given, ClusterMap cluster, ClientOptions wanted)
       map(std::move(cluster)),
       options(complete(std::move(wanted), env.random)),
       session(session_info(map, options)),
-      meta(env, session, "metadata server", map.meta) {
+      meta(env, session, "metadata server", map.meta),
+      locks(env, meta) {
   for (std::size_t i = 0; i < map.data.size(); ++i) {
     data.push_back(std::make_unique<ServerLink>(env, session, fmt::format("data server {}", i), map.data[i]));
   }
@@ -275,6 +276,15 @@ Task<Status> FileSystem::truncate(std::string path, Bytes length) {
   if (!file.ok()) co_return file.status();
   TUTTI_CO_TRY(co_await (*file)->truncate(length));
   co_return co_await (*file)->close();
+}
+
+Task<Result<std::int64_t>> FileSystem::counter(std::uint64_t key, CounterOp op, std::int64_t value) {
+  Builder builder(128);
+  const std::uint64_t sequence = op == CounterOp::get ? 0 : impl_->next_change();
+  builder.Finish(wire::CreateCounterRequest(builder, key, static_cast<std::uint8_t>(op), value, sequence));
+  auto reply = co_await impl_->ask_meta<wire::CounterReply>(wire::Type::counter, wire::bytes(builder));
+  if (!reply.ok()) co_return reply.status();
+  co_return flatbuffers::GetRoot<wire::CounterReply>(reply->payload.data())->value();
 }
 
 namespace {

@@ -102,6 +102,11 @@ struct SpaceInfo {
   Bytes total, free;  // over all data servers
 };
 
+using LockId = std::uint64_t;
+
+// What to do with a counter: see FileSystem::counter.
+enum class CounterOp : std::uint8_t { get = 0, set = 1, fetch_add = 2, remove = 3 };
+
 class FileSystem;
 
 class OpenFile {
@@ -129,6 +134,16 @@ class OpenFile {
   // After it, what was written through this handle survives loss of power. Code::io_error if a server has lost power
   // since, and with it writes that had been acknowledged.
   Task<Status> sync();
+
+  // Locks bytes of the file against other locks, of this client too; reads and writes go on regardless. Locks that
+  // conflict are granted in the order of asking. `range` may reach past the end; Bytes::max() as its length means all
+  // that follows. Code::timed_out if it is not granted within `patience`. An exclusive lock needs a file open for
+  // writing. A lock that is asked for and given up (the task is destroyed) is released.
+  Task<Result<LockId>> lock(Extent range, bool exclusive, Nanos patience = 600_s);
+  // Code::stale if the lock was lost meanwhile, so that others may have come in between: the connection to the
+  // metadata server broke, or the server was away for too long. A quick restart of it costs no lock.
+  Task<Status> unlock(LockId lock);
+
   // Tells the metadata server when the file was last written. The handle is unusable afterwards.
   Task<Status> close();
 
@@ -158,6 +173,10 @@ class FileSystem {
   Task<Status> set_attributes(std::string path, AttributeChange change, bool follow = true);
   Task<Status> truncate(std::string path, Bytes length);
   Task<Result<SpaceInfo>> space();
+  // A number kept by the metadata server; it survives a restart, and a repeated request counts once. It belongs to
+  // the user that set it. Draw the key at random. `set` makes it; `fetch_add` returns the value before; `get` and
+  // `fetch_add` of one that is not there: Code::not_found. Removed when nobody has changed it for a week.
+  Task<Result<std::int64_t>> counter(std::uint64_t key, CounterOp op, std::int64_t value);
   // One row for the metadata server and each data server, also for those that do not answer within `patience`.
   Task<std::vector<ServerStatus>> status(Nanos patience);
 

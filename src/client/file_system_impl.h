@@ -8,6 +8,7 @@
 
 #include "client/file_system.h"
 #include "client/link.h"
+#include "client/lock_keeper.h"
 #include "wire/messages.h"
 
 namespace tutti {
@@ -40,6 +41,7 @@ class FileSystem::Impl {
   const SessionInfo session;
   ServerLink meta;
   std::vector<std::unique_ptr<ServerLink>> data;
+  LockKeeper locks;
 
  private:
   Task<Result<Bytes>> slot_length(const Layout& layout, std::uint32_t slot, wire::Capability capability);

@@ -377,6 +377,20 @@ Task<Status> OpenFile::Impl::truncate(Bytes length) {
 
 Task<Status> OpenFile::Impl::sync() { co_return co_await on_all_servers(Verb::sync, 0_B); }
 
+Task<Result<LockId>> OpenFile::Impl::lock(Extent range, bool exclusive, Nanos patience) {
+  for (int renewals = 0;; ++renewals) {
+    auto lock = co_await system_.locks.acquire(capability_, range, exclusive, patience);
+    if (lock.ok()) co_return lock;
+    if (lock.code() != Code::expired || renewals == 3) co_return lock.status().with_context("lock " + path_);
+    TUTTI_CO_TRY(co_await renew());
+  }
+}
+
+Task<Status> OpenFile::Impl::unlock(LockId lock) {
+  const Status status = co_await system_.locks.release(lock);
+  co_return status.with_context("unlock " + path_);
+}
+
 Task<Status> OpenFile::Impl::close() {
   if (!written_) co_return Status();
   for (int renewals = 0;; ++renewals) {
@@ -443,5 +457,9 @@ Task<Result<Bytes>> OpenFile::size() { return impl_->length(); }
 Task<Status> OpenFile::truncate(Bytes length) { return impl_->truncate(length); }
 Task<Status> OpenFile::sync() { return impl_->sync(); }
 Task<Status> OpenFile::close() { return impl_->close(); }
+Task<Result<LockId>> OpenFile::lock(Extent range, bool exclusive, Nanos patience) {
+  return impl_->lock(range, exclusive, patience);
+}
+Task<Status> OpenFile::unlock(LockId lock) { return impl_->unlock(lock); }
 
 }  // namespace tutti

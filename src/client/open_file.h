@@ -26,6 +26,8 @@ class OpenFile::Impl {
   Task<Status> truncate(Bytes length);
   Task<Status> sync();
   Task<Status> close();
+  Task<Result<LockId>> lock(Extent range, bool exclusive, Nanos patience);
+  Task<Status> unlock(LockId lock);
 
   const Attributes& attributes() const { return attributes_; }
 

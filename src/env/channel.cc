@@ -23,7 +23,7 @@ struct Channel::Call {
 };
 
 Channel::Channel(Executor& executor, std::unique_ptr<Connection> connection)
-    : executor_(executor), connection_(std::move(connection)), active_(executor), scope_(executor) {
+    : executor_(executor), connection_(std::move(connection)), active_(executor), ended_(executor), scope_(executor) {
   scope_.spawn(receive_loop());
 }
 
@@ -48,6 +48,7 @@ Task<void> Channel::receive_loop() {
         call->status = Status(Code::unavailable, frame.status().message());
         call->done.set();
       }
+      ended_.set();
       co_return;
     }
     ++received_;

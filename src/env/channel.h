@@ -40,6 +40,8 @@ class Channel {
   [[nodiscard]] std::size_t waiting() const { return calls_.size(); }
   [[nodiscard]] std::uint64_t received() const { return received_; }
   [[nodiscard]] Event& active() { return active_; }
+  // Set when the connection is lost or closed.
+  [[nodiscard]] Event& ended() { return ended_; }
 
  private:
   struct Call;
@@ -51,6 +53,7 @@ class Channel {
   std::uint64_t received_ = 0;
   std::map<std::uint64_t, Call*> calls_;
   Event active_;
+  Event ended_;
   Scope scope_;
 };
 

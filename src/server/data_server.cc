@@ -211,7 +211,7 @@ class DataServer::Session {
       job.region.segments.push_back(Segment{segment->address(), segment->length()});
     }
     if (left != 0) return {Code::invalid, "segments and extents differ in length"};
-    return {};
+    return job.region.index();
   }
 
   Status object_request(const Frame& frame) {

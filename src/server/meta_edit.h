@@ -61,6 +61,8 @@ class TreeEditor : public Tree {
   // Stores what the operations have changed in the superblock.
   Status finish();
   [[nodiscard]] Superblock& superblock() { return superblock_; }
+  // For records beside the tree.
+  [[nodiscard]] KvWriter& kv() { return kv_; }
   // The data servers that got objects to remove, ascending.
   [[nodiscard]] const std::vector<std::uint32_t>& orphaned() const { return orphaned_; }
 

@@ -52,6 +52,16 @@ std::string repeat_key(const RepeatKey& from) {
   return key;
 }
 
+std::string counter_key(std::uint64_t number) {
+  std::string key("C");
+  append_big_endian(key, number);
+  return key;
+}
+
+bool is_counter_key(std::string_view key) { return key.size() == 1 + sizeof(std::uint64_t) && key[0] == 'C'; }
+
+std::string lock_mark_key() { return "L"; }
+
 std::string_view entry_name(std::string_view key, std::uint64_t directory) {
   if (key.size() <= kEntryPrefix || key[0] != 'D') return {};
   if (read_big_endian<std::uint64_t>(key.substr(1)) != directory) return {};

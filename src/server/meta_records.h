@@ -6,6 +6,8 @@
 //   'O' server inode                  orphan: an object of a removed file that its data server still has to
 //   remove 'R' uid client sequence           what was answered to a change, in case the client repeats it
 //   (meta_repeat.h)
+//   'C' key                           counter (meta_counters.h)
+//   'L'                               there may be locks (meta_locks.h)
 //
 // Numbers in keys are big-endian, so that keys sort as they do; in records little-endian. Every record starts
 // with its version; decode functions return Code::malformed for bytes that are not a sound record.
@@ -75,11 +77,14 @@ std::string inode_key(std::uint64_t inode);
 std::string entry_key(std::uint64_t directory, std::string_view name);
 std::string orphan_key(std::uint32_t server, std::uint64_t inode);
 std::string repeat_key(const RepeatKey& key);
+std::string counter_key(std::uint64_t key);
+std::string lock_mark_key();
 
 // The name in a key of an entry of this directory; empty if it is the key of something else.
 std::string_view entry_name(std::string_view key, std::uint64_t directory);
 // The inode in a key of an orphan of this server; 0 if it is the key of something else.
 std::uint64_t orphan_inode(std::string_view key, std::uint32_t server);
+[[nodiscard]] bool is_counter_key(std::string_view key);
 // False if it is the key of something else.
 bool parse_repeat_key(std::string_view key, RepeatKey& into);
 

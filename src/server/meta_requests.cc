@@ -60,6 +60,12 @@ bool MetaSession::dispatch(const Frame& frame) {
       return on_renew(frame);
     case wire::Type::commit:
       return on_commit(frame);
+    case wire::Type::lock:
+      return on_lock(frame);
+    case wire::Type::unlock:
+      return on_unlock(frame);
+    case wire::Type::counter:
+      return on_counter(frame);
     default:
       return false;
   }

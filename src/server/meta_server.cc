@@ -59,7 +59,8 @@ class MetaServer::Impl {
                  meta::Purger(env, kv, key, options.cluster, options.data_servers),
                  env.clock.now(),
                  0,
-                 {}},
+                 {},
+                 meta::Locks(env, kv, options.lock_lease, options.lock_grace)},
         scope_(env.clock.executor()) {}
 
   Task<Status> open() {
@@ -77,6 +78,7 @@ class MetaServer::Impl {
     std::function<Status(KvWriter&)> body = [fresh, root](KvWriter& kv) { return prepare(kv, fresh, root); };
     const Status status = co_await service_.kv.update(std::move(body));
     if (!status.ok()) co_return status.with_context("open metadata");
+    TUTTI_CO_TRY(service_.locks.open());
     service_.purger.start();
     co_return Status();
   }

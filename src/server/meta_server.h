@@ -1,6 +1,6 @@
 // MetaServer: names, directories, attributes, layouts and file ids; gives out capabilities.
 //
-// It holds no state but its Kv: every change is one transaction, durable when answered, and changes that wait
+// It holds no state but its Kv, and the locks of its sessions (meta_locks.h): every change is one transaction, durable when answered, and changes that wait
 // together share one sync. The length of a file is not here: data servers know it. The objects of removed
 // files are removed on the data servers in the background; what is left to remove survives a restart.
 #pragma once
@@ -25,6 +25,8 @@ struct MetaServerOptions {
   std::uint32_t stripe_count = 0;         // 0: all servers
   Nanos capability_lifetime = 3600_s;
   Nanos repeat_memory = 3600_s;  // how long the answer to a change is kept for a client that repeats it
+  Nanos lock_lease = 30_s;       // a silent holder may lose its locks after this
+  Nanos lock_grace = 5_s;        // after a restart: for holders to ask again, before new locks are granted
   std::uint32_t root_uid = 0;    // owner of "/" when the tree is made
   std::uint32_t root_gid = 0;
   std::uint32_t root_mode = 01777;

@@ -8,7 +8,6 @@
 namespace tutti::meta {
 namespace {
 
-constexpr std::size_t kMaxChanges = 128;      // of one session under way
 constexpr std::size_t kMaxComplaints = 1024;  // peers remembered
 constexpr Nanos kGreetingPatience = 30_s;
 constexpr Nanos kFarewellPatience = 5_s;
@@ -72,7 +71,11 @@ MetaSession::MetaSession(Service& service, std::unique_ptr<Connection> connectio
   ++service_.sessions;
 }
 
-MetaSession::~MetaSession() { --service_.sessions; }
+MetaSession::~MetaSession() {
+  scope_.cancel();  // requests for locks go before the locks
+  service_.locks.leave(lock_session_);
+  --service_.sessions;
+}
 
 Task<void> MetaSession::run() {
   const bool welcome = co_await greet();
@@ -81,6 +84,7 @@ Task<void> MetaSession::run() {
     co_await permits_.acquire();
     Result<Frame> frame = co_await connection_->receive();
     if (!frame.ok()) co_return;
+    service_.locks.heard(lock_session_);
     started_change_ = false;
     if (!dispatch(*frame)) {
       complain("message of type " + std::to_string(frame->type) + " is malformed or unknown");
@@ -110,6 +114,7 @@ Task<bool> MetaSession::greet() {
                                 wire::kProtocolVersion, request->protocol()));
   }
   client_ = request->client();
+  if (status.ok()) lock_session_ = service_.locks.join(connection_->peer().uid, client_);
   const std::string reply = session_reply(status, service_.env.clock.wall(), service_.options.cluster);
   connection_->send(wire::reply_type(wire::Type::session), frame->id, as_bytes(reply)).ignore();
   if (status.ok()) co_return true;

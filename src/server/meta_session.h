@@ -16,6 +16,7 @@
 #include "env/scope.h"
 #include "env/sync.h"
 #include "server/meta_edit.h"
+#include "server/meta_locks.h"
 #include "server/meta_purge.h"
 #include "server/meta_repeat.h"
 #include "server/meta_reply.h"
@@ -34,10 +35,14 @@ struct Service {
   Nanos started;
   std::uint32_t sessions = 0;
   std::set<std::string> complained;  // peers that the log has spoken about
+  Locks locks;
 };
 
 class MetaSession {
  public:
+  static constexpr std::size_t kMaxChanges = 128;    // of one session under way
+  static constexpr std::size_t kMaxLockWaits = 256;  // requests for locks that wait, beside the changes
+
   // `service` must outlive it.
   MetaSession(Service& service, std::unique_ptr<Connection> connection);
   MetaSession(const MetaSession&) = delete;
@@ -67,12 +72,16 @@ class MetaSession {
   bool on_set_attributes(const Frame& frame);
   bool on_renew(const Frame& frame);
   bool on_commit(const Frame& frame);
+  bool on_lock(const Frame& frame);
+  bool on_unlock(const Frame& frame);
+  bool on_counter(const Frame& frame);
 
   void answer(std::uint16_t type, std::uint64_t id, const std::string& what,
               const Result<std::string>& reply);
   void start_change(const Frame& frame, std::string what, std::uint64_t sequence, Operation operation);
   Task<void> change(std::uint16_t type, std::uint64_t id, std::string what, std::shared_ptr<Change> change);
   static Status apply(KvWriter& kv, Change& change);
+  Task<void> lock(std::uint16_t type, std::uint64_t id, std::string what, LockAsk ask);
   void complain(const std::string& about);
 
   [[nodiscard]] Caller caller() const;
@@ -84,7 +93,8 @@ class MetaSession {
   Service& service_;
   std::unique_ptr<Connection> connection_;
   std::uint64_t client_ = 0;
-  Semaphore permits_;  // for changes under way
+  std::uint64_t lock_session_ = 0;  // 0 before the greeting
+  Semaphore permits_;               // for changes under way
   bool started_change_ = false;
   Scope scope_;
 };

@@ -37,6 +37,9 @@ enum class Type : std::uint16_t {
   set_attributes = 108,
   renew = 109,
   commit = 110,
+  lock = 120,
+  unlock = 121,
+  counter = 122,
 };
 inline constexpr std::uint16_t kReplyBit = 0x8000;
 constexpr std::uint16_t request_type(Type type) { return static_cast<std::uint16_t>(type); }
@@ -68,6 +71,13 @@ enum AttributeMask : std::uint32_t {
   kSetAccessed = 8,
   kSetModified = 16,
   kSetLayout = 32,  // of a directory: the default for new files
+};
+
+enum CounterOp : std::uint8_t {
+  kCounterGet = 0,
+  kCounterSet = 1,       // makes it if it is not there
+  kCounterFetchAdd = 2,  // the answer is the value before
+  kCounterRemove = 3,
 };
 
 // As a time to set: the server's present. Whoever may write the file may set this, other times only its owner.

@@ -127,6 +127,8 @@ class World {
         return sign_in<wire::RenewRequest>(bytes);
       case wire::Type::commit:
         return sign_in<wire::CommitRequest>(bytes);
+      case wire::Type::lock:
+        return sign_in<wire::LockRequest>(bytes);
       default:
         return;
     }

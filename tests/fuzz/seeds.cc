@@ -112,6 +112,11 @@ void other_seeds(const std::filesystem::path& directory) {
   });
   make("renew", [&](Builder& b) { b.Finish(wire::CreateRenewRequest(b, &capability)); });
   make("commit", [&](Builder& b) { b.Finish(wire::CreateCommitRequest(b, &capability, 5)); });
+  make("lock", [&](Builder& b) {
+    b.Finish(wire::CreateLockRequest(b, &capability, 1, 10, 20, true, false, 50'000'000));
+  });
+  make("unlock", [](Builder& b) { b.Finish(wire::CreateUnlockRequest(b, 1)); });
+  make("counter", [](Builder& b) { b.Finish(wire::CreateCounterRequest(b, 5, 1, 7, 1)); });
   make("status", [](Builder& b) { b.Finish(wire::CreateStatusRequest(b)); });
   make("session", [](Builder& b) {
     const auto job = b.CreateString("job");

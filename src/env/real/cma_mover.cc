@@ -3,6 +3,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -64,11 +65,12 @@ Status CmaMover::failure(Way way, int error) const {
 
 Status CmaMover::move(Way way, const Region& region, Bytes offset, std::byte* local,
                       std::size_t length) const {
-  std::uint64_t total = 0;
-  for (const Segment& segment : region.segments) {
-    if (segment.length > UINT64_MAX - total) return {Code::invalid, "region whose length overflows"};
-    total += segment.length;
+  if (region.ends.size() != region.segments.size()) {
+    Region indexed{region.id, region.segments, {}};
+    TUTTI_TRY(indexed.index());
+    return move(way, indexed, offset, local, length);
   }
+  const std::uint64_t total = region.ends.empty() ? 0 : region.ends.back();
   if (offset.count() > total || length > total - offset.count()) {
     return {Code::invalid, fmt::format("move {} bytes at {} of region {}, which is {} long", length,
                                        offset.count(), region.id, total)};
@@ -78,7 +80,12 @@ Status CmaMover::move(Way way, const Region& region, Bytes offset, std::byte* lo
   std::array<iovec, kMostSegments> remote;
   std::size_t done = 0;
   while (done < length) {
-    const std::size_t count = slice_segments(region.segments, offset.count() + done, length - done, remote);
+    const std::uint64_t at = offset.count() + done;
+    const auto first = static_cast<std::size_t>(
+        std::upper_bound(region.ends.begin(), region.ends.end(), at) - region.ends.begin());
+    const std::uint64_t before = first == 0 ? 0 : region.ends[first - 1];
+    const std::size_t count =
+        slice_segments(std::span(region.segments).subspan(first), at - before, length - done, remote);
     std::size_t reach = 0;
     for (std::size_t i = 0; i < count; ++i) reach += remote[i].iov_len;
     const iovec here{local + done, reach};

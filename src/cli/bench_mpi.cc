@@ -1,0 +1,167 @@
+// tutti bench mpi: MPI-IO on Tutti beside the MPI library's own on a local file in the same directory.
+//
+// 4 ranks for large contiguous transfers, 9 for the strided pattern; in each run the local file and Tutti's alternate,
+// and both are rewritten. Open MPI if it is there: its processes give the core away while they wait.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <sstream>
+
+#include "cli/bench_worker.h"
+#include "cli/child.h"
+#include "cli/client.h"
+#include "cli/output.h"
+#include "cli/temporary_cluster.h"
+
+namespace tutti::cli {
+namespace {
+
+constexpr std::uint32_t kServers = 4;
+constexpr Bytes kRoom = 2_GiB;
+
+struct BenchMpiOptions {
+  int rounds = 9;
+  std::string library;
+  bool json = false;
+};
+
+struct Run {
+  const char* pattern;
+  int ranks;
+};
+constexpr Run kRuns[] = {{"contiguous", 4}, {"strided", 9}};
+
+struct Row {
+  int ranks = 0;
+  std::vector<double> local, tutti, ratio;  // MiB/s, a round each
+};
+
+// The benchmark program for the library, in a build directory or beside the libraries of an installation.
+Result<std::string> find_program(const std::string& library) {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return Status(Code::io_error, "cannot tell where this command is: " + error.message());
+  std::filesystem::path up;
+  for (const auto& part : std::filesystem::path(TUTTI_BINDIR)) up /= part.empty() ? "" : "..";
+  const auto here = self.parent_path();
+  for (const auto& directory : {here, here / up / TUTTI_LIBDIR / "tutti"}) {
+    const auto path = (directory / ("tutti-bench-" + library)).lexically_normal();
+    if (std::filesystem::exists(path, error)) return path.string();
+  }
+  return Status(Code::not_found, "this Tutti was built without " + library);
+}
+
+// The library to use and the program for it.
+Result<std::pair<std::string, std::string>> choose(const std::string& wanted) {
+  for (const std::string library : {"openmpi", "mpich"}) {
+    if (!wanted.empty() && wanted != library) continue;
+    const auto program = find_program(library);
+    if (program.ok()) return std::pair(library, *program);
+  }
+  return Status(
+      Code::not_found,
+      fmt::format("there is no benchmark program for {}: install Open MPI or MPICH and build Tutti again",
+                  wanted.empty() ? "any MPI library" : wanted));
+}
+
+std::vector<std::string> launcher(const std::string& library, int ranks) {
+  std::vector<std::string> words{"mpirun." + library};
+  if (library == "openmpi") {
+    words.insert(words.end(), {"--oversubscribe", "--bind-to", "none", "--mca", "btl", "self,vader"});
+    if (::geteuid() == 0) words.emplace_back("--allow-run-as-root");
+    // More processes than cores: without this each spins through its time slice.
+    ::setenv("OMPI_MCA_mpi_yield_when_idle", "1", 1);
+  }
+  words.insert(words.end(), {"-n", std::to_string(ranks)});
+  return words;
+}
+
+Status measure(const std::string& directory, const BenchMpiOptions& options, const std::string& library,
+               const std::string& program, const Run& run, std::map<std::string, Row>& rows) {
+  std::vector<std::string> words{"tutti", "--dir", directory, "run", "--"};
+  const auto launch = launcher(library, run.ranks);
+  words.insert(words.end(), launch.begin(), launch.end());
+  words.insert(words.end(), {program, run.pattern, fmt::format("{}/local.{}", directory, run.pattern),
+                             fmt::format("tutti:/{}", run.pattern), std::to_string(options.rounds)});
+  const auto child = Child::start(words);
+  if (!child.ok()) return child.status();
+  for (;;) {
+    const auto line = (*child)->read_line(-1);
+    if (line.code() == Code::unavailable) break;
+    if (!line.ok()) return line.status();
+    std::istringstream text(*line);
+    std::string name;
+    double local = 0;
+    double ours = 0;
+    double bytes = 0;
+    if (!(text >> name >> local >> ours >> bytes) || local <= 0 || ours <= 0) continue;
+    Row& row = rows[name];
+    row.ranks = run.ranks;
+    row.local.push_back(bytes / (1 << 20) / local);
+    row.tutti.push_back(bytes / (1 << 20) / ours);
+    row.ratio.push_back(local / ours);
+  }
+  return (*child)->wait().with_context(fmt::format("{} -n {} {}", launch.front(), run.ranks, program));
+}
+
+int run_bench_mpi(const Globals& globals, const BenchMpiOptions& options) {
+  const auto chosen = choose(options.library);
+  if (!chosen.ok()) return report("bench mpi", chosen.status());
+  auto directory = TemporaryDirectory::create("tutti-bench", kRoom);
+  if (!directory.ok()) return report("bench mpi", directory.status());
+  const TemporaryCluster cluster(*std::move(directory));
+  UpOptions up;
+  up.servers = kServers;
+  if (const auto config = bring_up(globals, cluster.state(), up); !config.ok())
+    return report("bench mpi", config.status());
+  std::map<std::string, Row> rows;
+  for (const Run& run : kRuns) {
+    const Status status = measure(cluster.state().path(), options, chosen->first, chosen->second, run, rows);
+    if (!status.ok()) return report("bench mpi", status);
+  }
+
+  Json measured = Json::object();
+  Json details = Json::array();
+  Table table({"operation", ">ranks", ">local MiB/s", ">Tutti MiB/s", ">ratio"});
+  for (const auto& [name, row] : rows) {
+    measured[name + "_ratio"] = median(row.ratio);
+    details.push_back({{"operation", name},
+                       {"ranks", row.ranks},
+                       {"local_mib_s", row.local},
+                       {"tutti_mib_s", row.tutti},
+                       {"ratio", row.ratio}});
+    table.add({name, std::to_string(row.ranks), fmt::format("{:.0f}", median(row.local)),
+               fmt::format("{:.0f}", median(row.tutti)), fmt::format("{:.2f}", median(row.ratio))});
+  }
+  if (options.json) {
+    return print_json({{"benchmark", "mpi"},
+                       {"library", chosen->first},
+                       {"servers", kServers},
+                       {"rounds", options.rounds},
+                       {"measured", measured},
+                       {"rows", details}});
+  }
+  fmt::print(
+      "MPI-IO of {} on a local file and on Tutti with {} data servers of this machine; medians of {} "
+      "rounds.\n"
+      "Contiguous: calls of 8 MiB; strided: blocks of 3,240 bytes of all ranks in turn.\n\n{}",
+      chosen->first, kServers, options.rounds, table.text());
+  return kSuccess;
+}
+
+}  // namespace
+
+void add_bench_mpi(Command& bench) {
+  auto options = std::make_shared<BenchMpiOptions>();
+  Command mpi =
+      bench.add("mpi", "MPI-IO beside the MPI library's own on a local file", "tutti bench mpi --json");
+  mpi.option("--rounds", options->rounds, "Rounds to take the median of").range(1, 1000);
+  mpi.option("--library", options->library, "openmpi or mpich; Open MPI if both are there");
+  mpi.flag("--json", options->json, "Print JSON");
+  mpi.action([&globals = bench.globals(), options] { return run_bench_mpi(globals, *options); });
+}
+
+}  // namespace tutti::cli

@@ -1,0 +1,58 @@
+// LockKeeper: the locks that a client holds at the metadata server.
+//
+// A lock lives with the session in which it was granted. While locks are held, a task watches their connection: it
+// shows life within the lease, and when the connection is lost it asks for the locks again at once, which succeeds
+// if the server restarted and fails if it went on and gave them to others. One that cannot be had again is lost, and
+// its release says so.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "client/link.h"
+#include "env/scope.h"
+#include "layout/layout.h"
+
+namespace tutti {
+
+class LockKeeper {
+ public:
+  // Both must outlive it.
+  LockKeeper(const Env& env, ServerLink& meta);
+  LockKeeper(const LockKeeper&) = delete;
+  LockKeeper& operator=(const LockKeeper&) = delete;
+  ~LockKeeper() = default;
+
+  // The number of the lock. Code::expired if the capability is.
+  Task<Result<std::uint64_t>> acquire(wire::Capability capability, Extent range, bool exclusive,
+                                      Nanos patience);
+  // Code::stale if it was lost, Code::invalid if there is no such lock.
+  Task<Status> release(std::uint64_t number);
+
+ private:
+  struct Lock {
+    wire::Capability capability;
+    Extent range;
+    bool exclusive = false;
+    bool lost = false;
+    std::shared_ptr<Channel> channel;  // on which it was granted
+  };
+  struct Ask;  // gives up a request whose task is destroyed
+
+  Task<Status> ask(Lock& lock, std::uint64_t number, bool reclaim, Nanos patience);
+  Task<void> keep();
+  Task<void> reclaim(std::uint64_t number);
+  Task<void> forget(std::shared_ptr<Channel> channel, std::uint64_t number);
+  void start_keeping();
+
+  const Env& env_;
+  ServerLink& meta_;
+  std::uint64_t next_ = 0;
+  std::map<std::uint64_t, Lock> held_;
+  Nanos lease_ = 30_s;
+  bool keeping_ = false;
+  Scope scope_;
+};
+
+}  // namespace tutti

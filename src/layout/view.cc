@@ -1,0 +1,80 @@
+#include "layout/view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tutti {
+
+Status FileView::validate(bool writable) const {
+  if (displacement < 0)
+    return {Code::invalid, fmt::format("the view's displacement is {}: use 0 or more", displacement)};
+  if (etype_size <= 0) return {Code::invalid, "the view's etype has no bytes"};
+  if (filetype.size() == 0) return {Code::invalid, "the view's filetype has no bytes"};
+  if (filetype.size() % etype_size != 0) {
+    return {Code::invalid,
+            fmt::format("the view's filetype has {} bytes, its etype {}: use a filetype made of whole etypes",
+                        filetype.size(), etype_size)};
+  }
+  if (filetype.true_lb() < 0) return {Code::invalid, "the view's filetype has a negative displacement"};
+  if (!filetype.sorted()) return {Code::invalid, "the displacements of the view's filetype descend"};
+  if (filetype.extent() <= 0) return {Code::invalid, "the extent of the view's filetype is not positive"};
+  if (writable && !filetype.ascending())
+    return {Code::invalid, "the view's filetype overlaps itself: open the file for reading only"};
+  return {};
+}
+
+TypeCursor FileView::cursor(std::int64_t data_offset) const {
+  TypeCursor cursor(filetype, displacement);
+  cursor.seek(data_offset);
+  return cursor;
+}
+
+std::int64_t FileView::file_offset(std::int64_t data_offset) const {
+  if (contiguous()) return displacement + filetype.true_lb() + data_offset;
+  return cursor(data_offset).next(1).offset;
+}
+
+std::int64_t FileView::data_before(std::int64_t file_offset) const {
+  const std::int64_t place = file_offset - displacement;
+  const std::int64_t low = filetype.true_lb();
+  if (place <= low) return 0;
+  if (contiguous()) return place - low;
+  if (ascending()) {
+    const std::int64_t tile = (place - low) / filetype.extent();
+    return tile * filetype.size() + filetype.size_before(place - tile * filetype.extent());
+  }
+  TypeCursor walk(filetype, displacement);
+  for (;;) {
+    const std::int64_t before = walk.position();
+    const TypeRun run = walk.next(TypeCursor::kUnbounded);
+    if (run.offset + run.length >= file_offset)
+      return before + std::max<std::int64_t>(0, file_offset - run.offset);
+  }
+}
+
+std::int64_t FileView::end_in_etypes(std::int64_t file_length) const {
+  return (data_before(file_length) + etype_size - 1) / etype_size;
+}
+
+Extent FileView::bounds(std::int64_t data_offset, std::int64_t bytes) const {
+  if (bytes == 0) return {};
+  std::int64_t first = 0;
+  std::int64_t end = 0;
+  if (ascending()) {
+    first = file_offset(data_offset);
+    end = file_offset(data_offset + bytes - 1) + 1;
+  } else {
+    TypeCursor walk = cursor(data_offset);
+    first = TypeCursor::kUnbounded;
+    for (std::int64_t left = bytes; left > 0;) {
+      const TypeRun run = walk.next(left);
+      first = std::min(first, run.offset);
+      end = std::max(end, run.offset + run.length);
+      left -= run.length;
+    }
+  }
+  return {Bytes(static_cast<std::uint64_t>(first)), Bytes(static_cast<std::uint64_t>(end - first))};
+}
+
+}  // namespace tutti

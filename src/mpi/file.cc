@@ -1,0 +1,209 @@
+#include "mpi/file.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include "mpi/errors.h"
+#include "mpi/genuine.h"
+#include "mpi/info.h"
+#include "mpi/library.h"
+#include "mpi/request.h"
+
+namespace tutti::mpi {
+namespace {
+
+constexpr std::string_view kPrefix = "tutti:";
+
+// The class of what is wrong with an access mode.
+int check_amode(int amode) {
+  const int access = amode & (MPI_MODE_RDONLY | MPI_MODE_RDWR | MPI_MODE_WRONLY);
+  const bool one = access == MPI_MODE_RDONLY || access == MPI_MODE_RDWR || access == MPI_MODE_WRONLY;
+  if (!one) return MPI_ERR_AMODE;
+  if (access == MPI_MODE_RDONLY && (amode & (MPI_MODE_CREATE | MPI_MODE_EXCL)) != 0) return MPI_ERR_AMODE;
+  if (access == MPI_MODE_RDWR && (amode & MPI_MODE_SEQUENTIAL) != 0) return MPI_ERR_AMODE;
+  return MPI_SUCCESS;
+}
+
+std::uint32_t creation_mode() {
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  return 0666U & ~mask;
+}
+
+// What the environment adds to the hints of the program: TUTTI_HINTS ("key=value;key=value"), then the file that
+// ROMIO_HINTS names.
+void add_environment(HintList& list) {
+  std::string text = variable("TUTTI_HINTS");
+  for (char& c : text) c = c == ';' ? '\n' : (c == '=' ? ' ' : c);
+  add_default_hints(parse_hints_file(text), list);
+  if (const std::string path = variable("ROMIO_HINTS"); !path.empty()) {
+    std::ifstream file(path);
+    const std::string content{std::istreambuf_iterator<char>(file), {}};
+    add_default_hints(parse_hints_file(content), list);
+  }
+}
+
+void print_hints(const HintList& list) {
+  for (const auto& [key, value] : list)
+    std::fprintf(stderr, "key = %-25s value = %-10s\n", key.c_str(), value.c_str());
+}
+
+std::string host_name() {
+  std::array<char, MPI_MAX_PROCESSOR_NAME + 1> name{};
+  int length = 0;
+  PMPI_Get_processor_name(name.data(), &length);
+  return name.data();
+}
+
+}  // namespace
+
+bool is_on_tutti(const char* name) { return name != nullptr && std::string_view(name).starts_with(kPrefix); }
+
+std::string path_of(const char* name) {
+  std::string_view path = std::string_view(name).substr(kPrefix.size());
+  while (path.starts_with('/')) path.remove_prefix(1);
+  return fmt::format("/{}", path);
+}
+
+void set_status(MPI_Status* status, Bytes bytes) {
+  if (status == MPI_STATUS_IGNORE) return;
+  PMPI_Status_set_elements_x(status, MPI_BYTE, static_cast<MPI_Count>(bytes.count()));
+}
+
+int File::open(Runtime& runtime, MPI_Comm comm, const char* name, int amode, MPI_Info info,
+               MPI_File* handle) {
+  int inter = 0;
+  if (comm == MPI_COMM_NULL || PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter != 0)
+    return mpi::raise(MPI_FILE_NULL, MPI_ERR_COMM);
+  std::unique_ptr<File> file(new File(runtime, amode));
+  const int code = file->open_here(comm, name, info);
+  if (code != MPI_SUCCESS) return mpi::raise(MPI_FILE_NULL, code);
+  *handle = file->handle_;
+  runtime.add(std::move(file));
+  return MPI_SUCCESS;
+}
+
+int File::open_here(MPI_Comm comm, const char* name, MPI_Info info) {
+  auto group = runtime_.run(MpiGroup::duplicate(runtime_.loop(), comm));
+  if (!group.ok()) return error_class(group.status());
+  group_ = *std::move(group);
+  std::array<std::int64_t, 3> checks = {check_amode(amode_), amode_, -amode_};
+  if (const Status agreed = runtime_.run(group_->allreduce(Reduce::max, checks)); !agreed.ok())
+    return error_class(agreed);
+  if (checks[0] != MPI_SUCCESS) return static_cast<int>(checks[0]);
+  if (checks[1] != -checks[2]) return MPI_ERR_NOT_SAME;
+
+  HintList list = hints_of(info);
+  if (group_->rank() == 0) {
+    add_environment(list);
+    add_default_hints({{"tutti_app_id", std::to_string(runtime_.application())}}, list);
+  }
+  const auto text = runtime_.run(broadcast_text(*group_, 0, encode_hints(list)));
+  const Status opened = text.ok() ? open_file(path_of(name), decode_hints(*text)) : text.status();
+  if (!opened.ok()) {
+    runtime_.log().info("open {}: {}", name, opened.to_string());
+    return error_class(opened);
+  }
+  if (const int code = open_genuine(&handle_); code != MPI_SUCCESS) return code;
+  if (group_->rank() == 0 && !variable("ROMIO_PRINT_HINTS").empty()) print_hints(file_->hints());
+  return MPI_SUCCESS;
+}
+
+Status File::open_file(const std::string& path, const HintList& list) {
+  ParallelOpen options;
+  const HintReport report = apply_hints(list, options.hints);
+  if (group_->rank() == 0) runtime_.report_hints(report);
+  const auto system = runtime_.file_system(options.hints.application.value_or(runtime_.application()));
+  TUTTI_TRY(runtime_.run(agree(*group_, system.status())));
+  auto aggregators = runtime_.run(choose_aggregators(*group_, options.hints, host_name()));
+  if (!aggregators.ok()) return aggregators.status();
+  options.hints.collective.aggregators = *std::move(aggregators);
+  options.path = path;
+  options.read = (amode_ & MPI_MODE_WRONLY) == 0;
+  options.write = (amode_ & MPI_MODE_RDONLY) == 0;
+  options.create = (amode_ & MPI_MODE_CREATE) != 0;
+  options.exclusive = (amode_ & MPI_MODE_EXCL) != 0;
+  options.append = (amode_ & MPI_MODE_APPEND) != 0;
+  options.sequential = (amode_ & MPI_MODE_SEQUENTIAL) != 0;
+  options.delete_on_close = (amode_ & MPI_MODE_DELETE_ON_CLOSE) != 0;
+  options.mode = creation_mode();
+  auto opened = runtime_.run(ParallelFile::open(runtime_.loop().executor(), **system, *group_,
+                                                std::move(options), runtime_.random().next()));
+  if (!opened.ok()) return opened.status();
+  file_ = *std::move(opened);
+  return {};
+}
+
+File::~File() {
+  free_types();
+  file_.reset();
+}
+
+int File::close() {
+  const int code = split_ ? raise(MPI_ERR_IO) : run(file_->close());
+  library().File_close(&handle_);
+  return code;
+}
+
+int File::raise(int code) { return mpi::raise(handle_, code); }
+
+int File::outcome(const Status& status) {
+  if (!status.ok()) runtime_.log().info("{}", status.to_string());
+  return raise(error_class(status));
+}
+
+ParallelTransfer File::prepare(Form form, MPI_Offset offset, Buffer buffer) {
+  ParallelTransfer transfer;
+  transfer.write = form.write;
+  transfer.collective = form.collective;
+  transfer.pointer = form.pointer;
+  transfer.offset = offset;
+  transfer.base = static_cast<std::byte*>(const_cast<void*>(buffer.address));
+  transfer.count = buffer.count;
+  auto type = runtime_.datatypes().flatten(buffer.type);
+  if (!type.ok()) {
+    transfer.refused = type.status();
+  } else if (buffer.count < 0) {
+    transfer.refused = Status(Code::invalid, "the count is negative");
+  } else {
+    transfer.type = *std::move(type);
+  }
+  return transfer;
+}
+
+int File::transfer(Form form, MPI_Offset offset, Buffer buffer, MPI_Status* status) {
+  const auto moved = runtime_.run(file_->transfer(prepare(form, offset, buffer)));
+  set_status(status, moved.ok() ? *moved : Bytes(0));
+  return outcome(moved.status());
+}
+
+int File::start(Form form, MPI_Offset offset, Buffer buffer, MPI_Request* request) {
+  ParallelTransfer transfer = prepare(form, offset, buffer);
+  if (!transfer.refused.ok() && !form.collective) return outcome(transfer.refused);
+  return raise(start_request(runtime_, handle_, file_->transfer(std::move(transfer)), request));
+}
+
+int File::begin(Form form, MPI_Offset offset, Buffer buffer) {
+  if (split_) return raise(MPI_ERR_IO);
+  const auto moved = runtime_.run(file_->transfer(prepare(form, offset, buffer)));
+  split_ = Split{form, moved.ok() ? *moved : Bytes(0), error_class(moved.status())};
+  return MPI_SUCCESS;
+}
+
+int File::end(Form form, MPI_Status* status) {
+  const bool matches = split_ && split_->form.write == form.write && split_->form.pointer == form.pointer;
+  if (!matches) return raise(MPI_ERR_IO);
+  const Split split = *std::exchange(split_, std::nullopt);
+  set_status(status, split.bytes);
+  return raise(split.code);
+}
+
+}  // namespace tutti::mpi

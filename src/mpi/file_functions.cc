@@ -1,0 +1,211 @@
+// The functions of MPI's file chapter other than reads and writes, and those that begin and end a program.
+#include "mpi/errors.h"
+#include "mpi/file.h"
+#include "mpi/library.h"
+#include "mpi/runtime.h"
+
+namespace tutti::mpi::entry {
+namespace {
+
+std::optional<SeekFrom> origin_of(int whence) {
+  if (whence == MPI_SEEK_SET) return SeekFrom::start;
+  if (whence == MPI_SEEK_CUR) return SeekFrom::current;
+  if (whence == MPI_SEEK_END) return SeekFrom::end;
+  return std::nullopt;
+}
+
+int begin_program(int code) {
+  if (code == MPI_SUCCESS) Runtime::get().start();
+  return code;
+}
+
+}  // namespace
+
+// Ours for a file on Tutti, the MPI library's for others. The lock is not held in the latter: a collective call may wait
+// for a thread of another rank whose fellow here wants it.
+#define TUTTI_DISPATCH(fh, ours, theirs)                           \
+  do {                                                             \
+    {                                                              \
+      const Call call;                                             \
+      if (File* file = call.runtime.find(fh)) return [&]() ours(); \
+    }                                                              \
+    return library().theirs;                                       \
+  } while (false)
+
+int Init(int* argc, char*** argv) { return begin_program(library().Init(argc, argv)); }
+
+int Init_thread(int* argc, char*** argv, int required, int* provided) {
+  return begin_program(library().Init_thread(argc, argv, required, provided));
+}
+
+int Finalize() {
+  {
+    const Call call;
+    call.runtime.finish();
+  }
+  return library().Finalize();
+}
+
+int File_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) {
+  if (!is_on_tutti(filename)) return library().File_open(comm, filename, amode, info, fh);
+  const Call call;
+  return File::open(call.runtime, comm, filename, amode, info, fh);
+}
+
+int File_close(MPI_File* fh) {
+  const auto ours = [&](Runtime& runtime, File& file) {
+    const int code = file.close();
+    runtime.remove(*fh);
+    *fh = MPI_FILE_NULL;
+    return code;
+  };
+  TUTTI_DISPATCH(
+      *fh, { return ours(call.runtime, *file); }, File_close(fh));
+}
+
+int File_delete(const char* filename, MPI_Info info) {
+  if (!is_on_tutti(filename)) return library().File_delete(filename, info);
+  const Call call;
+  const auto system = call.runtime.file_system(call.runtime.application());
+  const Status gone = system.ok() ? call.runtime.run((*system)->unlink(path_of(filename))) : system.status();
+  return raise(MPI_FILE_NULL, error_class(gone));
+}
+
+int File_set_size(MPI_File fh, MPI_Offset size) {
+  TUTTI_DISPATCH(
+      fh, { return file->run(file->file().set_size(size)); }, File_set_size(fh, size));
+}
+
+int File_preallocate(MPI_File fh, MPI_Offset size) {
+  TUTTI_DISPATCH(
+      fh, { return file->run(file->file().preallocate(size)); }, File_preallocate(fh, size));
+}
+
+int File_get_size(MPI_File fh, MPI_Offset* size) {
+  TUTTI_DISPATCH(
+      fh, { return file->run(file->file().size(), size); }, File_get_size(fh, size));
+}
+
+int File_get_group(MPI_File fh, MPI_Group* group) {
+  TUTTI_DISPATCH(
+      fh, { return file->raise(PMPI_Comm_group(file->comm(), group)); }, File_get_group(fh, group));
+}
+
+int File_get_amode(MPI_File fh, int* amode) {
+  TUTTI_DISPATCH(
+      fh,
+      {
+        *amode = file->amode();
+        return MPI_SUCCESS;
+      },
+      File_get_amode(fh, amode));
+}
+
+int File_set_info(MPI_File fh, MPI_Info info) {
+  TUTTI_DISPATCH(
+      fh, { return file->set_info(info); }, File_set_info(fh, info));
+}
+
+int File_get_info(MPI_File fh, MPI_Info* info) {
+  TUTTI_DISPATCH(
+      fh, { return file->get_info(info); }, File_get_info(fh, info));
+}
+
+int File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
+                  const char* datarep, MPI_Info info) {
+  TUTTI_DISPATCH(
+      fh, { return file->set_view(disp, etype, filetype, datarep, info); },
+      File_set_view(fh, disp, etype, filetype, datarep, info));
+}
+
+int File_get_view(MPI_File fh, MPI_Offset* disp, MPI_Datatype* etype, MPI_Datatype* filetype, char* datarep) {
+  TUTTI_DISPATCH(
+      fh, { return file->get_view(disp, etype, filetype, datarep); },
+      File_get_view(fh, disp, etype, filetype, datarep));
+}
+
+int File_seek(MPI_File fh, MPI_Offset offset, int whence) {
+  const auto ours = [&](File& file) {
+    const auto origin = origin_of(whence);
+    if (!origin) return file.raise(MPI_ERR_ARG);
+    if (const Status allowed = file.file().random_access(); !allowed.ok()) return file.outcome(allowed);
+    return file.run(file.file().seek(offset, *origin));
+  };
+  TUTTI_DISPATCH(
+      fh, { return ours(*file); }, File_seek(fh, offset, whence));
+}
+
+int File_seek_shared(MPI_File fh, MPI_Offset offset, int whence) {
+  const auto ours = [&](File& file) {
+    const auto origin = origin_of(whence);
+    return origin ? file.run(file.file().seek_shared(offset, *origin)) : file.raise(MPI_ERR_ARG);
+  };
+  TUTTI_DISPATCH(
+      fh, { return ours(*file); }, File_seek_shared(fh, offset, whence));
+}
+
+int File_get_position(MPI_File fh, MPI_Offset* offset) {
+  const auto ours = [&](File& file) {
+    *offset = file.file().position();
+    return file.outcome(file.file().random_access());
+  };
+  TUTTI_DISPATCH(
+      fh, { return ours(*file); }, File_get_position(fh, offset));
+}
+
+int File_get_position_shared(MPI_File fh, MPI_Offset* offset) {
+  TUTTI_DISPATCH(
+      fh, { return file->run(file->file().position_shared(), offset); },
+      File_get_position_shared(fh, offset));
+}
+
+int File_get_byte_offset(MPI_File fh, MPI_Offset offset, MPI_Offset* disp) {
+  const auto ours = [&](File& file) {
+    if (offset < 0) return file.raise(MPI_ERR_ARG);
+    const FileView& view = file.file().view();
+    *disp = view.file_offset(offset * view.etype_size);
+    return file.outcome(file.file().random_access());
+  };
+  TUTTI_DISPATCH(
+      fh, { return ours(*file); }, File_get_byte_offset(fh, offset, disp));
+}
+
+int File_get_type_extent(MPI_File fh, MPI_Datatype datatype, MPI_Aint* extent) {
+  const auto ours = [&](File& file) {
+    MPI_Count wide = 0;
+    const int code = file.type_extent(datatype, &wide);
+    *extent = static_cast<MPI_Aint>(wide);
+    return code;
+  };
+  TUTTI_DISPATCH(
+      fh, { return ours(*file); }, File_get_type_extent(fh, datatype, extent));
+}
+
+#if MPI_VERSION >= 4
+int File_get_type_extent_c(MPI_File fh, MPI_Datatype datatype, MPI_Count* extent) {
+  TUTTI_DISPATCH(
+      fh, { return file->type_extent(datatype, extent); }, File_get_type_extent_c(fh, datatype, extent));
+}
+#endif
+
+int File_set_atomicity(MPI_File fh, int flag) {
+  TUTTI_DISPATCH(
+      fh, { return file->run(file->file().set_atomic(flag != 0)); }, File_set_atomicity(fh, flag));
+}
+
+int File_get_atomicity(MPI_File fh, int* flag) {
+  TUTTI_DISPATCH(
+      fh,
+      {
+        *flag = file->file().atomic() ? 1 : 0;
+        return MPI_SUCCESS;
+      },
+      File_get_atomicity(fh, flag));
+}
+
+int File_sync(MPI_File fh) {
+  TUTTI_DISPATCH(
+      fh, { return file->run(file->file().sync()); }, File_sync(fh));
+}
+
+}  // namespace tutti::mpi::entry

@@ -1,0 +1,94 @@
+// Views and hints of a File.
+#include <array>
+#include <cstring>
+#include <string_view>
+
+#include "mpi/errors.h"
+#include "mpi/file.h"
+#include "mpi/info.h"
+#include "mpi/library.h"
+
+namespace tutti::mpi {
+namespace {
+
+std::optional<Representation> representation_of(const char* datarep) {
+  const std::string_view name = datarep != nullptr ? datarep : "";
+  // What "internal" is, is the implementation's choice.
+  if (name == "native" || name == "NATIVE" || name == "internal" || name == "INTERNAL")
+    return Representation::native;
+  if (name == "external32" || name == "EXTERNAL32") return Representation::external32;
+  return std::nullopt;
+}
+
+MPI_Datatype copy_of(MPI_Datatype type) {
+  MPI_Datatype copy = type;
+  if (!is_named(type)) PMPI_Type_dup(type, &copy);
+  return copy;
+}
+
+}  // namespace
+
+int File::set_view(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep,
+                   MPI_Info info) {
+  const auto representation = representation_of(datarep);
+  // One agreement for what only MPI knows of: a representation that is not supported, and whether there are hints.
+  std::array<std::int64_t, 2> checks = {representation ? MPI_SUCCESS : MPI_ERR_UNSUPPORTED_DATAREP,
+                                        info == MPI_INFO_NULL ? 0 : 1};
+  if (const Status agreed = runtime_.run(group_->allreduce(Reduce::max, checks)); !agreed.ok())
+    return outcome(agreed);
+  if (checks[0] != MPI_SUCCESS) return raise(static_cast<int>(checks[0]));
+  const auto flat_etype = runtime_.datatypes().flatten(etype, *representation);
+  const auto flat_filetype = runtime_.datatypes().flatten(filetype, *representation);
+  Status refused = flat_etype.ok() ? flat_filetype.status() : flat_etype.status();
+  FileView view;
+  if (refused.ok()) {
+    view.etype_size = flat_etype->size();
+    view.filetype = *flat_filetype;
+  }
+  view.displacement = displacement;
+  if (displacement == MPI_DISPLACEMENT_CURRENT && (amode_ & MPI_MODE_SEQUENTIAL) != 0) {
+    const auto current = runtime_.run(file_->position_shared());
+    view.displacement = current.ok() ? file_->view().file_offset(*current * file_->view().etype_size) : 0;
+    if (refused.ok()) refused = current.status();
+  }
+  const Status viewed = runtime_.run(file_->set_view(std::move(view), *representation, std::move(refused)));
+  if (!viewed.ok()) return outcome(viewed);
+  free_types();
+  etype_ = copy_of(etype);
+  filetype_ = copy_of(filetype);
+  return checks[1] != 0 ? set_info(info) : MPI_SUCCESS;
+}
+
+void File::free_types() {
+  for (MPI_Datatype* type : {&etype_, &filetype_}) {
+    if (!is_named(*type)) PMPI_Type_free(type);
+    *type = MPI_BYTE;
+  }
+}
+
+int File::get_view(MPI_Offset* displacement, MPI_Datatype* etype, MPI_Datatype* filetype, char* datarep) {
+  *displacement = file_->view().displacement;
+  *etype = copy_of(etype_);
+  *filetype = copy_of(filetype_);
+  const bool native = file_->representation() == Representation::native;
+  std::strcpy(datarep, native ? "native" : "external32");
+  return MPI_SUCCESS;
+}
+
+int File::set_info(MPI_Info info) {
+  HintReport report;
+  const int code = run(file_->change_hints(hints_of(info), report));
+  if (group_->rank() == 0) runtime_.report_hints(report);
+  return code;
+}
+
+int File::get_info(MPI_Info* info) { return raise(make_info(file_->hints(), info)); }
+
+int File::type_extent(MPI_Datatype type, MPI_Count* extent) {
+  const auto flat = runtime_.datatypes().flatten(type, file_->representation());
+  if (!flat.ok()) return raise(MPI_ERR_TYPE);
+  *extent = flat->extent();
+  return MPI_SUCCESS;
+}
+
+}  // namespace tutti::mpi

@@ -1,0 +1,15 @@
+// MPI_Info objects as lists of hints.
+#pragma once
+
+#include <mpi.h>
+
+#include "client/hints.h"
+
+namespace tutti::mpi {
+
+// Empty for MPI_INFO_NULL.
+HintList hints_of(MPI_Info info);
+// The caller frees it.
+int make_info(const HintList& list, MPI_Info* info);
+
+}  // namespace tutti::mpi

@@ -1,0 +1,196 @@
+#include "mpi/runtime.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+
+#include "base/parse.h"
+#include "env/real/system_random.h"
+#include "mpi/file.h"
+#include "mpi/library.h"
+#include "mpi/request.h"
+
+namespace tutti::mpi {
+namespace {
+
+constexpr Nanos kTurn = 1_ms;
+
+LogLevel log_level() {
+  const auto level = parse_log_level(variable("TUTTI_LOG"));
+  return level.ok() ? *level : LogLevel::warn;
+}
+
+}  // namespace
+
+std::string variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value != nullptr ? value : "";
+}
+
+void FairLock::lock() {
+  if (!enabled_) return;
+  std::unique_lock guard(mutex_);
+  if (owner_ == std::this_thread::get_id()) {
+    ++depth_;
+    return;
+  }
+  const std::uint64_t ticket = next_++;
+  served_.wait(guard, [&] { return serving_ == ticket; });
+  owner_ = std::this_thread::get_id();
+  depth_ = 1;
+}
+
+void FairLock::unlock() {
+  if (!enabled_) return;
+  const std::lock_guard guard(mutex_);
+  if (owner_ != std::this_thread::get_id() || --depth_ > 0) return;
+  owner_ = {};
+  ++serving_;
+  served_.notify_all();
+}
+
+struct Runtime::Connection {
+  Connection(Loop& loop, ClusterConfig configuration, const Log& log)
+      : config(std::move(configuration)), network(loop, config.socket_options(log)) {}
+  ClusterConfig config;
+  SocketNetwork network;
+  std::map<std::uint64_t, std::unique_ptr<FileSystem>> systems;
+};
+
+Runtime& Runtime::get() {
+  // Never destroyed: exit handlers may still call MPI.
+  static auto* const kRuntime = new Runtime;
+  return *kRuntime;
+}
+
+Runtime::Runtime()
+    : log_(Log::to_stderr("tutti.mpi", log_level())), random_(system_random()), scope_(loop_.executor()) {
+  loop_.set_spin(kClientSpin);
+  int initialized = 0;
+  PMPI_Initialized(&initialized);
+  if (initialized != 0) share_between_threads();
+}
+
+Runtime::~Runtime() = default;
+
+void Runtime::share_between_threads() {
+  int provided = MPI_THREAD_SINGLE;
+  if (PMPI_Query_thread(&provided) == MPI_SUCCESS && provided == MPI_THREAD_MULTIPLE) lock_.enable();
+}
+
+void Runtime::start() {
+  share_between_threads();
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  std::uint64_t drawn = rank == 0 ? draw_application() : 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  int error = PMPI_Ibcast(&drawn, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD, &request);
+  for (int ended = 0; error == MPI_SUCCESS && ended == 0;) {
+    error = library().Test(&request, &ended, MPI_STATUS_IGNORE);
+    if (ended == 0) ::sched_yield();
+  }
+  if (error == MPI_SUCCESS) application_ = drawn;
+}
+
+std::uint64_t Runtime::draw_application() {
+  ApplicationRange setting;
+  if (const auto config = ClusterConfig::load(default_cluster_file()); config.ok())
+    setting = config->application;
+  return choose_application(setting, launch_name(&variable), random_.next());
+}
+
+void Runtime::finish() {
+  drive([this] {
+    return std::all_of(requests_.begin(), requests_.end(),
+                       [](const auto& each) { return each.second->ended; });
+  });
+  if (datatypes_) datatypes_->release();
+  scope_.cancel();
+  files_.clear();
+  connection_.reset();
+}
+
+Datatypes& Runtime::datatypes() {
+  if (!datatypes_) datatypes_ = std::make_unique<Datatypes>();
+  return *datatypes_;
+}
+
+std::uint64_t Runtime::application() {
+  if (application_ == 0) application_ = draw_application();
+  return application_;
+}
+
+Result<FileSystem*> Runtime::file_system(std::uint64_t application) {
+  if (!connection_) {
+    auto config = ClusterConfig::load(default_cluster_file());
+    if (!config.ok()) return config.status().with_context("find the cluster (TUTTI_CLUSTER)");
+    connection_ = std::make_unique<Connection>(loop_, *std::move(config), log_);
+  }
+  auto& system = connection_->systems[application];
+  if (!system) {
+    ClientOptions options;
+    options.application = application;
+    options.job = batch_job(&variable);
+    options.program = program_invocation_short_name;
+    if (const auto patience = parse_duration(variable("TUTTI_PATIENCE")); patience.ok())
+      options.patience = *patience;
+    const Env env{loop_.clock(), connection_->network, random_, log_};
+    system = std::make_unique<FileSystem>(env, connection_->config.map(), options);
+  }
+  return system.get();
+}
+
+void Runtime::take_turn() {
+  if (!lock_.enabled()) {
+    loop_.run_once(Nanos::max());
+    return;
+  }
+  loop_.run_once(kTurn);
+  lock_.unlock();
+  lock_.lock();
+}
+
+void Runtime::add(std::unique_ptr<File> file) {
+  const MPI_File handle = file->handle();
+  files_[handle] = std::move(file);
+}
+
+File* Runtime::find(MPI_File handle) {
+  const auto found = files_.find(handle);
+  return found != files_.end() ? found->second.get() : nullptr;
+}
+
+std::unique_ptr<File> Runtime::remove(MPI_File handle) {
+  auto node = files_.extract(handle);
+  return node.empty() ? nullptr : std::move(node.mapped());
+}
+
+void Runtime::add(std::unique_ptr<Request> request) {
+  const MPI_Request handle = request->handle;
+  requests_[handle] = std::move(request);
+  request_count_ = static_cast<int>(requests_.size());
+}
+
+Request* Runtime::find(MPI_Request handle) {
+  const auto found = requests_.find(handle);
+  return found != requests_.end() ? found->second.get() : nullptr;
+}
+
+void Runtime::remove(MPI_Request handle) {
+  requests_.erase(handle);
+  request_count_ = static_cast<int>(requests_.size());
+}
+
+void Runtime::report_hints(const HintReport& report) {
+  for (const std::string& key : report.ignored) {
+    if (reported_.emplace(key, true).second) log_.warn("the hint {} has no meaning for Tutti: ignored", key);
+  }
+  for (const std::string& text : report.refused) {
+    if (reported_.emplace(text, true).second) log_.warn("hint {}: ignored", text);
+  }
+}
+
+}  // namespace tutti::mpi

@@ -1,0 +1,152 @@
+// Runtime: all that Tutti has in a process of an MPI program. The one object that the C API of MPI forces to be global.
+//
+// No threads of its own: whoever calls drives the loop until what it waits for has come, and everything else that is
+// under way moves on with it. Programs with MPI_THREAD_MULTIPLE share the loop by turns of at most a millisecond; in all
+// others nothing is locked.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "client/application.h"
+#include "client/cluster_config.h"
+#include "client/file_system.h"
+#include "env/real/loop.h"
+#include "env/real/socket_network.h"
+#include "env/scope.h"
+#include "mpi/datatype.h"
+
+namespace tutti::mpi {
+
+class File;
+struct Request;
+
+// A lock that serves in the order of asking, may be taken again by its holder, and does nothing unless enabled.
+class FairLock {
+ public:
+  void enable() { enabled_ = true; }
+  [[nodiscard]] bool enabled() const { return enabled_; }
+  void lock();
+  void unlock();
+
+ private:
+  bool enabled_ = false;
+  std::mutex mutex_;
+  std::condition_variable served_;
+  std::uint64_t next_ = 0;
+  std::uint64_t serving_ = 0;
+  std::thread::id owner_;
+  int depth_ = 0;
+};
+
+class Runtime {
+ public:
+  // Made by the first call.
+  static Runtime& get();
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+  ~Runtime();
+
+  // After MPI_Init: agrees on the application id.
+  void start();
+  // Before MPI_Finalize: ends what is under way and lets go of all that belongs to MPI.
+  void finish();
+
+  // Held while anything below is used. drive() gives it up between turns.
+  FairLock& lock() { return lock_; }
+  [[nodiscard]] Loop& loop() { return loop_; }
+  [[nodiscard]] const Log& log() const { return log_; }
+  [[nodiscard]] Random& random() { return random_; }
+  [[nodiscard]] Datatypes& datatypes();
+
+  // The id of this program; drawn here if it was not agreed on in start(), because MPI began without us.
+  std::uint64_t application();
+  // The client for an application. Reads the cluster's configuration the first time.
+  Result<FileSystem*> file_system(std::uint64_t application);
+
+  // Starts a task that runs whenever the loop is driven.
+  void spawn(Task<void> task) { scope_.spawn(std::move(task)); }
+  // Runs the task, and what else is under way, until it has ended.
+  template <typename T>
+  T run(Task<T> task) {
+    std::optional<T> result;
+    scope_.spawn(store(std::move(task), &result));
+    drive([&result] { return result.has_value(); });
+    return std::move(*result);
+  }
+  template <typename Condition>
+  void drive(const Condition& ended) {
+    for (;;) {
+      loop_.executor().run_ready();
+      if (ended()) return;
+      take_turn();
+    }
+  }
+  // Moves on what can be moved on without waiting.
+  void poll() { loop_.run_once(Nanos(0)); }
+
+  void add(std::unique_ptr<File> file);
+  // Null for a file of the MPI library's.
+  File* find(MPI_File handle);
+  std::unique_ptr<File> remove(MPI_File handle);
+
+  void add(std::unique_ptr<Request> request);
+  Request* find(MPI_Request handle);
+  void remove(MPI_Request handle);
+  // Whether there are requests of ours, started and not yet freed. Without the lock.
+  [[nodiscard]] bool has_requests() const { return request_count_.load(std::memory_order_relaxed) > 0; }
+
+  // Tells once per process and key that a hint had no effect. On rank 0 only.
+  void report_hints(const HintReport& report);
+
+ private:
+  Runtime();
+  struct Connection;
+
+  template <typename T>
+  static Task<void> store(Task<T> task, std::optional<T>* result) {
+    result->emplace(co_await std::move(task));
+  }
+  void take_turn();
+  void share_between_threads();
+  std::uint64_t draw_application();
+
+  FairLock lock_;
+  Log log_;
+  Loop loop_;
+  Random random_;
+  std::uint64_t application_ = 0;
+  std::unique_ptr<Connection> connection_;
+  std::unique_ptr<Datatypes> datatypes_;
+  std::map<MPI_File, std::unique_ptr<File>> files_;
+  std::map<MPI_Request, std::unique_ptr<Request>> requests_;
+  std::atomic<int> request_count_ = 0;
+  std::map<std::string, bool> reported_;
+  Scope scope_;  // last: its tasks use the rest
+};
+
+// Holds the runtime's lock for the length of a call.
+class Call {
+ public:
+  Call() : runtime(Runtime::get()) { runtime.lock().lock(); }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+  ~Call() { runtime.lock().unlock(); }
+  Runtime& runtime;
+};
+
+// The value of an environment variable; empty if it is not set.
+std::string variable(const std::string& name);
+
+}  // namespace tutti::mpi

@@ -1,0 +1,107 @@
+// The reads and writes of MPI's file chapter: one line for each, in families that differ in their arguments only.
+#include "mpi/file.h"
+#include "mpi/library.h"
+#include "mpi/runtime.h"
+
+namespace tutti::mpi::entry {
+namespace {
+
+constexpr FilePointer kGiven = FilePointer::given;
+constexpr FilePointer kOwn = FilePointer::individual;
+constexpr FilePointer kShared = FilePointer::shared;
+
+constexpr Form read_form(FilePointer pointer) { return {false, false, pointer}; }
+constexpr Form write_form(FilePointer pointer) { return {true, false, pointer}; }
+constexpr Form read_all_form(FilePointer pointer) { return {false, true, pointer}; }
+constexpr Form write_all_form(FilePointer pointer) { return {true, true, pointer}; }
+
+}  // namespace
+
+// The lock is not held in a call of the MPI library's, see file_functions.cc.
+#define TUTTI_DISPATCH(fh, ours, theirs)                       \
+  {                                                            \
+    const Call call;                                           \
+    if (File* file = call.runtime.find(fh)) return file->ours; \
+  }                                                            \
+  return library().theirs
+
+#define TUTTI_BLOCKING_AT(name, form, address, number)                                   \
+  int name(MPI_File fh, MPI_Offset offset, address buf, number count, MPI_Datatype type, \
+           MPI_Status* status) {                                                         \
+    TUTTI_DISPATCH(fh, transfer(form, offset, {buf, count, type}, status),               \
+                   name(fh, offset, buf, count, type, status));                          \
+  }
+#define TUTTI_BLOCKING(name, form, address, number)                                                        \
+  int name(MPI_File fh, address buf, number count, MPI_Datatype type, MPI_Status* status) {                \
+    TUTTI_DISPATCH(fh, transfer(form, 0, {buf, count, type}, status), name(fh, buf, count, type, status)); \
+  }
+#define TUTTI_STARTING_AT(name, form, address, number)                                   \
+  int name(MPI_File fh, MPI_Offset offset, address buf, number count, MPI_Datatype type, \
+           MPI_Request* request) {                                                       \
+    TUTTI_DISPATCH(fh, start(form, offset, {buf, count, type}, request),                 \
+                   name(fh, offset, buf, count, type, request));                         \
+  }
+#define TUTTI_STARTING(name, form, address, number)                                                       \
+  int name(MPI_File fh, address buf, number count, MPI_Datatype type, MPI_Request* request) {             \
+    TUTTI_DISPATCH(fh, start(form, 0, {buf, count, type}, request), name(fh, buf, count, type, request)); \
+  }
+#define TUTTI_BEGIN_AT(name, form, address, number)                                                  \
+  int name(MPI_File fh, MPI_Offset offset, address buf, number count, MPI_Datatype type) {           \
+    TUTTI_DISPATCH(fh, begin(form, offset, {buf, count, type}), name(fh, offset, buf, count, type)); \
+  }
+#define TUTTI_BEGIN(name, form, address, number)                                        \
+  int name(MPI_File fh, address buf, number count, MPI_Datatype type) {                 \
+    TUTTI_DISPATCH(fh, begin(form, 0, {buf, count, type}), name(fh, buf, count, type)); \
+  }
+#define TUTTI_END(name, form, address)                            \
+  int name(MPI_File fh, address buf, MPI_Status* status) {        \
+    TUTTI_DISPATCH(fh, end(form, status), name(fh, buf, status)); \
+  }
+
+// Each with an int for the count and, in an MPI 4 library, with MPI_Count.
+#if MPI_VERSION >= 4
+#define TUTTI_BOTH(family, name, form, address) \
+  family(name, form, address, int) family(name##_c, form, address, MPI_Count)
+#else
+#define TUTTI_BOTH(family, name, form, address) family(name, form, address, int)
+#endif
+
+TUTTI_BOTH(TUTTI_BLOCKING_AT, File_read_at, read_form(kGiven), void*)
+TUTTI_BOTH(TUTTI_BLOCKING_AT, File_read_at_all, read_all_form(kGiven), void*)
+TUTTI_BOTH(TUTTI_BLOCKING_AT, File_write_at, write_form(kGiven), const void*)
+TUTTI_BOTH(TUTTI_BLOCKING_AT, File_write_at_all, write_all_form(kGiven), const void*)
+TUTTI_BOTH(TUTTI_BLOCKING, File_read, read_form(kOwn), void*)
+TUTTI_BOTH(TUTTI_BLOCKING, File_read_all, read_all_form(kOwn), void*)
+TUTTI_BOTH(TUTTI_BLOCKING, File_write, write_form(kOwn), const void*)
+TUTTI_BOTH(TUTTI_BLOCKING, File_write_all, write_all_form(kOwn), const void*)
+TUTTI_BOTH(TUTTI_BLOCKING, File_read_shared, read_form(kShared), void*)
+TUTTI_BOTH(TUTTI_BLOCKING, File_write_shared, write_form(kShared), const void*)
+TUTTI_BOTH(TUTTI_BLOCKING, File_read_ordered, read_all_form(kShared), void*)
+TUTTI_BOTH(TUTTI_BLOCKING, File_write_ordered, write_all_form(kShared), const void*)
+
+TUTTI_BOTH(TUTTI_STARTING_AT, File_iread_at, read_form(kGiven), void*)
+TUTTI_BOTH(TUTTI_STARTING_AT, File_iread_at_all, read_all_form(kGiven), void*)
+TUTTI_BOTH(TUTTI_STARTING_AT, File_iwrite_at, write_form(kGiven), const void*)
+TUTTI_BOTH(TUTTI_STARTING_AT, File_iwrite_at_all, write_all_form(kGiven), const void*)
+TUTTI_BOTH(TUTTI_STARTING, File_iread, read_form(kOwn), void*)
+TUTTI_BOTH(TUTTI_STARTING, File_iread_all, read_all_form(kOwn), void*)
+TUTTI_BOTH(TUTTI_STARTING, File_iwrite, write_form(kOwn), const void*)
+TUTTI_BOTH(TUTTI_STARTING, File_iwrite_all, write_all_form(kOwn), const void*)
+TUTTI_BOTH(TUTTI_STARTING, File_iread_shared, read_form(kShared), void*)
+TUTTI_BOTH(TUTTI_STARTING, File_iwrite_shared, write_form(kShared), const void*)
+
+TUTTI_BOTH(TUTTI_BEGIN_AT, File_read_at_all_begin, read_all_form(kGiven), void*)
+TUTTI_BOTH(TUTTI_BEGIN_AT, File_write_at_all_begin, write_all_form(kGiven), const void*)
+TUTTI_BOTH(TUTTI_BEGIN, File_read_all_begin, read_all_form(kOwn), void*)
+TUTTI_BOTH(TUTTI_BEGIN, File_write_all_begin, write_all_form(kOwn), const void*)
+TUTTI_BOTH(TUTTI_BEGIN, File_read_ordered_begin, read_all_form(kShared), void*)
+TUTTI_BOTH(TUTTI_BEGIN, File_write_ordered_begin, write_all_form(kShared), const void*)
+
+TUTTI_END(File_read_at_all_end, read_all_form(kGiven), void*)
+TUTTI_END(File_write_at_all_end, write_all_form(kGiven), const void*)
+TUTTI_END(File_read_all_end, read_all_form(kOwn), void*)
+TUTTI_END(File_write_all_end, write_all_form(kOwn), const void*)
+TUTTI_END(File_read_ordered_end, read_all_form(kShared), void*)
+TUTTI_END(File_write_ordered_end, write_all_form(kShared), const void*)
+
+}  // namespace tutti::mpi::entry

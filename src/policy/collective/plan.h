@@ -1,0 +1,68 @@
+// CollectivePlan: who moves which bytes of a collective read or write. Pure.
+//
+// All ranks give the plan the same facts and get the same schedule. An empty schedule means that every rank moves its own
+// bytes. Otherwise *aggregators* move bytes for all: each goes through its rounds, and in a round it moves the bytes of some
+// parts of the file, which it exchanges with the ranks they belong to. A plan of another kind is one file pair and one
+// line in the registry.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "layout/layout.h"
+
+namespace tutti {
+
+enum class Toggle : std::uint8_t { automatic, enable, disable };
+
+// What one rank wants.
+struct RankFacts {
+  Extent bounds;  // from its first to behind its last byte of the file; empty if it has none
+  Bytes bytes;
+  std::uint64_t runs = 0;  // about how many runs of the file these are
+};
+
+struct CollectiveFacts {
+  bool write = false;
+  Layout layout;
+  std::span<const RankFacts> ranks;
+  Toggle aggregate = Toggle::automatic;  // cb_read or cb_write
+  int cb_nodes = 0;                      // 0: the plan's choice
+  Bytes cb_buffer_size;
+  std::span<const int> aggregators;  // that may be chosen, best first; empty: all ranks
+};
+
+// Parts of the file, ascending; from the begin of the first to the end of the last they span at most cb_buffer_size.
+using Round = std::vector<Extent>;
+
+struct Aggregator {
+  int rank = 0;
+  std::vector<Round> rounds;
+};
+
+using Schedule = std::vector<Aggregator>;
+
+class CollectivePlan {
+ public:
+  CollectivePlan() = default;
+  CollectivePlan(const CollectivePlan&) = delete;
+  CollectivePlan& operator=(const CollectivePlan&) = delete;
+  virtual ~CollectivePlan() = default;
+
+  [[nodiscard]] virtual std::string name() const = 0;
+  [[nodiscard]] virtual Schedule schedule(const CollectiveFacts& facts) const = 0;
+};
+
+std::vector<std::string> collective_plan_names();
+// Code::invalid with the known names if the name is none of them.
+Result<std::unique_ptr<CollectivePlan>> make_collective_plan(std::string_view name);
+
+// Whether the schedule is empty whatever the ranks want: then they need not tell each other.
+bool always_independent(std::string_view name, Toggle aggregate, int ranks);
+
+}  // namespace tutti

@@ -1,0 +1,87 @@
+"""Programs as users have them, unchanged, on Tutti: Fortran, HDF5, PnetCDF. What they write equals what they write to
+a local directory, and other numbers of processes read it back."""
+
+import filecmp
+import os
+import shutil
+import subprocess
+import unittest
+
+from launch import LIBRARIES, MpiTest, program
+
+
+class Programs(MpiTest):
+    def setUp(self):
+        super().setUp()
+        self.up()
+
+    def check(self, *command):
+        """A command that must succeed."""
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 0, f"{command}: {done.stdout[-2000:]} {done.stderr[-2000:]}")
+        return done.stdout
+
+    def get(self, name):
+        self.tutti("get", "/" + name, self.local("got-" + name))
+        return self.local("got-" + name)
+
+    def libraries_with(self, name, *tools):
+        found = [library for library in LIBRARIES if program(library, name)]
+        if not found or not all(shutil.which(tool) for tool in tools):
+            self.skipTest(f"{name} or {tools} is not installed")
+        return found
+
+    def test_fortran_array_in_blocks(self):
+        for library in self.libraries_with("array"):
+            for ranks in (1, 4, 9):
+                with self.subTest(library=library, ranks=ranks):
+                    name = f"{library}-{ranks}"
+                    self.assertIn("wrong 0\n", self.mpi(library, ranks, "array", "tutti:/" + name))
+                    self.assertIn("wrong 0\n", self.mpi(library, ranks, "array", self.local(name), tutti=False))
+                    self.assertTrue(filecmp.cmp(self.get(name), self.local(name), shallow=False))
+
+    def test_hdf5(self):
+        for library in self.libraries_with("hdf5", "h5diff", "h5dump"):
+            for ranks in (1, 4, 9):
+                with self.subTest(library=library, ranks=ranks):
+                    name = f"{library}-{ranks}.h5"
+                    self.assertIn("good", self.mpi(library, ranks, "hdf5", "write", "tutti:/" + name))
+                    self.mpi(library, ranks, "hdf5", "write", self.local(name), tutti=False)
+                    got = self.get(name)
+                    self.check("h5dump", "-H", got)
+                    self.check("h5diff", got, self.local(name))
+                    for others in {2, 9} - {ranks}:
+                        self.assertIn("good", self.mpi(library, others, "hdf5", "read", "tutti:/" + name))
+
+    def test_pnetcdf(self):
+        # PnetCDF looks at the beginning of the file through POSIX before it opens it with MPI, at the path without the
+        # prefix. Without a mount, what it finds there is a stand-in of 8 bytes: the data come from Tutti.
+        for library in self.libraries_with("pnetcdf", "ncmpidump", "ncmpidiff"):
+            self.tutti("mkdir", "-p", self.scratch)
+            for ranks in (1, 4, 9):
+                with self.subTest(library=library, ranks=ranks):
+                    name = self.local(f"{library}-{ranks}.nc")
+                    local = name + ".local"
+                    self.assertIn("good", self.mpi(library, ranks, "pnetcdf", "write", "tutti:" + name))
+                    self.assertFalse(os.path.exists(name))
+                    self.mpi(library, ranks, "pnetcdf", "write", local, tutti=False)
+                    self.tutti("get", name, name + ".got")
+                    self.check("ncmpidump", "-h", name + ".got")
+                    self.assertIn("are the same", self.check("ncmpidiff", name + ".got", local))
+                    with open(name + ".got", "rb") as whole, open(name, "wb") as stand_in:
+                        stand_in.write(whole.read(8))
+                    for others in {2, 9} - {ranks}:
+                        self.assertIn("good", self.mpi(library, others, "pnetcdf", "read", "tutti:" + name))
+
+    def test_files_elsewhere_are_left_to_the_library(self):
+        for library in self.libraries_with("array"):
+            with self.subTest(library=library):
+                name = self.local("plain-" + library)
+                # Under `tutti run`, but without the prefix.
+                self.assertIn("wrong 0\n", self.mpi(library, 2, "array", name))
+                self.assertEqual(os.path.getsize(name), 61 * 47 * 8)
+        self.assertEqual(self.tutti("ls", "/").split(), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
