@@ -1,11 +1,11 @@
 // Reading and writing typed memory through a file view: independently, and collectively over a Group.
 //
-// What a collective call does is decided by a plan (policy/collective), purely, from facts that all ranks have in
-// common; this room executes it. A collective call returns the same Status on every rank: the lowest failing rank's.
-// An error of the group itself is returned as it is.
+// What a collective call does is decided by a plan (policy/collective), purely, from facts that all ranks
+// have in common; this room executes it. A collective call returns the same Status on every rank: the lowest
+// failing rank's. An error of the group itself is returned as it is.
 //
-// The file, the group, the view and the memory must outlive the task. Destroying the task of a collective call leaves the
-// group unusable.
+// The file, the group, the view and the memory must outlive the task. Destroying the task of a collective
+// call leaves the group unusable.
 #pragma once
 
 #include <cstddef>
@@ -42,8 +42,8 @@ struct FileAccess {
   std::int64_t count = 0;
   const FileView* view = nullptr;
   std::int64_t data_offset = 0;  // in bytes of the view's data
-  // Collective calls only: not ok if this rank's arguments were refused. It then takes part without bytes, and every
-  // rank gets this Status.
+  // Collective calls only: not ok if this rank's arguments were refused. It then takes part without bytes,
+  // and every rank gets this Status.
   Status refused;
 
   [[nodiscard]] std::int64_t bytes() const { return type.size() * count; }

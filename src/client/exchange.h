@@ -1,6 +1,8 @@
-// Exchange: executes a schedule with aggregators: bytes travel between ranks, then between aggregators and servers.
+// Exchange: executes a schedule with aggregators: bytes travel between ranks, then between aggregators and
+// servers.
 //
-// For collective.cc only. While an aggregator moves the bytes of one round, the ranks exchange those of the next.
+// For collective.cc only. While an aggregator moves the bytes of one round, the ranks exchange those of the
+// next.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +20,8 @@ namespace tutti {
 
 class Exchange {
  public:
-  // `views` are what all ranks want, in the order of ranks; only an aggregator needs them. The references must outlive
-  // the object.
+  // `views` are what all ranks want, in the order of ranks; only an aggregator needs them. The references
+  // must outlive the object.
   Exchange(Group& group, OpenFile& file, const Schedule& schedule, const TypedMemory& memory,
            const ViewRange& mine, std::vector<ViewRange> views, const CollectiveOptions& options);
 

@@ -227,6 +227,15 @@ Task<Status> ParallelFile::set_atomic(bool atomic) {
   co_return Status();
 }
 
+Task<Result<std::int64_t>> ParallelFile::largest(std::int64_t mine) {
+  co_await turn_.acquire();
+  const Turn turn(turn_);
+  std::array<std::int64_t, 1> value = {mine};
+  const Status reduced = co_await group_.allreduce(Reduce::max, value);
+  if (!reduced.ok()) co_return reduced;
+  co_return value[0];
+}
+
 Task<Status> ParallelFile::change_hints(HintList list, HintReport& report) {
   co_await turn_.acquire();
   const Turn turn(turn_);

@@ -89,6 +89,9 @@ class ParallelFile {
   // Code::unsupported in sequential mode.
   [[nodiscard]] Status random_access() const;
 
+  // The largest of all ranks. Collective.
+  Task<Result<std::int64_t>> largest(std::int64_t mine);
+
   // `list` of rank 0 counts. Collective. What could not be honoured is added to `report` on every rank.
   Task<Status> change_hints(HintList list, HintReport& report);
   [[nodiscard]] HintList hints() const;

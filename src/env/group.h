@@ -1,9 +1,9 @@
 // Group: the port for processes of one program that work together: an MPI communicator, or simulated ranks.
 //
-// All ranks make the same calls in the same order; exchange() is called by those that have something to send or
-// receive. A Status that is not ok means that the group is broken and cannot be used again; it need not be the same on
-// all ranks. At most one call is under way on a rank. Nothing is promised about who returns first, except that
-// barrier(), allgather() and allreduce() do not end before every rank has called them.
+// All ranks make the same calls in the same order; exchange() is called by those that have something to send
+// or receive. A Status that is not ok means that the group is broken and cannot be used again; it need not be
+// the same on all ranks. At most one call is under way on a rank. Nothing is promised about who returns
+// first, except that barrier(), allgather() and allreduce() do not end before every rank has called them.
 #pragma once
 
 #include <cstddef>
@@ -44,8 +44,9 @@ class Group {
   virtual Task<Status> allgather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;
   // In place, element by element; equally many on all ranks.
   virtual Task<Status> allreduce(Reduce reduce, std::span<std::int64_t> values) = 0;
-  // Sends and receives messages whose lengths both sides know: at most one from each rank to each other in one call,
-  // none of length 0, none to oneself. Messages of consecutive exchanges between two ranks do not overtake.
+  // Sends and receives messages whose lengths both sides know: at most one from each rank to each other in
+  // one call, none of length 0, none to oneself. Messages of consecutive exchanges between two ranks do not
+  // overtake.
   virtual Task<Status> exchange(std::span<const Outgoing> send, std::span<const Incoming> receive) = 0;
 };
 

@@ -57,8 +57,8 @@ enum class Access : std::uint8_t { read = 1, write = 2 };  // what the server ma
 struct Region {
   std::uint64_t id = 0;
   std::vector<Segment> segments;
-  // Where each segment ends, counted through all: with it a place in many segments is found without a walk. Made by
-  // index(); does not travel.
+  // Where each segment ends, counted through all: with it a place in many segments is found without a walk.
+  // Made by index(); does not travel.
   std::vector<std::uint64_t> ends = {};
 
   // Code::invalid if the lengths overflow.

@@ -1,8 +1,8 @@
 // SimGroup: the ranks of a simulated program as a Group, by messages over the modelled network.
 //
-// Each rank listens under an address of its own and connects to another when it first sends to it. Small collective calls
-// take as many steps as the logarithm of the ranks (dissemination); what they cost is what the messages cost. A rank that
-// dies breaks the group for those that wait for it.
+// Each rank listens under an address of its own and connects to another when it first sends to it. Small
+// collective calls take as many steps as the logarithm of the ranks (dissemination); what they cost is what
+// the messages cost. A rank that dies breaks the group for those that wait for it.
 #pragma once
 
 #include <cstdint>

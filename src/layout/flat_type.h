@@ -1,12 +1,13 @@
 // FlatType: the bytes that an MPI datatype touches, in the order of its type map. Pure.
 //
-// A FlatType is immutable and shares its tree, so that a copy costs a few words. It simplifies itself when it is
-// made: runs that touch are one run, blocks at equal distances are a count and a stride. A vector of ten million
-// blocks, nested or not, is a few words; only blocks without rule are listed, at 24 bytes each or less.
+// A FlatType is immutable and shares its tree, so that a copy costs a few words. It simplifies itself when it
+// is made: runs that touch are one run, blocks at equal distances are a count and a stride. A vector of ten
+// million blocks, nested or not, is a few words; only blocks without rule are listed, at 24 bytes each or
+// less.
 //
-// Displacements are in bytes from where the type is put, and may be negative or descending. Sizes and extents are
-// those of the MPI standard. The makers take arguments that the MPI library has checked: counts and block lengths are
-// not negative, lists are equally long, and no product of them passes 63 bits.
+// Displacements are in bytes from where the type is put, and may be negative or descending. Sizes and extents
+// are those of the MPI standard. The makers take arguments that the MPI library has checked: counts and block
+// lengths are not negative, lists are equally long, and no product of them passes 63 bits.
 #pragma once
 
 #include <cstddef>
@@ -99,8 +100,8 @@ class FlatType {
   // Bytes of data of one repetition that lie before `place`. Only for ascending types.
   [[nodiscard]] std::int64_t size_before(std::int64_t place) const;
 
-  // For sending the layout to another process: a few dozen bytes for a regular type. Elements are not kept: a decoded
-  // type is one of bytes. Nothing if it would take more than `most` bytes.
+  // For sending the layout to another process: a few dozen bytes for a regular type. Elements are not kept: a
+  // decoded type is one of bytes. Nothing if it would take more than `most` bytes.
   [[nodiscard]] std::optional<std::vector<std::byte>> encode(std::size_t most) const;
   // Code::malformed for what encode() cannot have made.
   static Result<FlatType> decode(std::span<const std::byte> bytes);

@@ -22,8 +22,8 @@ class TypeCursor {
   // Repetition i of the type lies at origin + i * extent. Keeps a copy of the type.
   TypeCursor(FlatType type, std::int64_t origin, std::int64_t count = kUnbounded);
 
-  // The byte at this place of the data is the next; at most count * size. Takes time in the depth of the type and the
-  // logarithm of its lists.
+  // The byte at this place of the data is the next; at most count * size. Takes time in the depth of the type
+  // and the logarithm of its lists.
   void seek(std::int64_t data_offset);
   // Bytes of data before the cursor.
   [[nodiscard]] std::int64_t position() const { return position_; }

@@ -1,7 +1,7 @@
 // FileView: an MPI file view: which bytes of a file a process sees, and in which order. Pure.
 //
-// The view's data are the bytes of repetitions of `filetype` from `displacement` on; a *data offset* counts through
-// them. With external32 the filetype is that of the bytes in the file.
+// The view's data are the bytes of repetitions of `filetype` from `displacement` on; a *data offset* counts
+// through them. With external32 the filetype is that of the bytes in the file.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ struct FileView {
   std::int64_t etype_size = 1;
   FlatType filetype;  // one byte: the whole file
 
-  // Whether the standard allows it: the displacement is not negative, etype and filetype have bytes, the filetype is
-  // made of whole etypes, and its displacements are neither negative nor descending; for a view to be written
-  // through, no byte is in it twice.
+  // Whether the standard allows it: the displacement is not negative, etype and filetype have bytes, the
+  // filetype is made of whole etypes, and its displacements are neither negative nor descending; for a view
+  // to be written through, no byte is in it twice.
   [[nodiscard]] Status validate(bool writable) const;
 
   [[nodiscard]] bool contiguous() const { return filetype.contiguous(); }
@@ -29,12 +29,13 @@ struct FileView {
 
   // The place in the file of a byte of the data.
   [[nodiscard]] std::int64_t file_offset(std::int64_t data_offset) const;
-  // How many bytes of the data lie before a place in the file, in data order up to the last such byte (as ROMIO counts
-  // for the end of the file); with an ascending view simply how many.
+  // How many bytes of the data lie before a place in the file, in data order up to the last such byte (as
+  // ROMIO counts for the end of the file); with an ascending view simply how many.
   [[nodiscard]] std::int64_t data_before(std::int64_t file_offset) const;
   // SEEK_END: the end of a file of this length, in etypes, a begun one counted.
   [[nodiscard]] std::int64_t end_in_etypes(std::int64_t file_length) const;
-  // From the first to behind the last byte of the file that a range of the data touches; empty for an empty range.
+  // From the first to behind the last byte of the file that a range of the data touches; empty for an empty
+  // range.
   [[nodiscard]] Extent bounds(std::int64_t data_offset, std::int64_t bytes) const;
   // Standing at this place of the data; offsets are those of the file.
   [[nodiscard]] TypeCursor cursor(std::int64_t data_offset) const;

@@ -1,4 +1,5 @@
-// ViewRange: a range of a view's data, seen from the file: which of its bytes lie in a part of the file. Pure.
+// ViewRange: a range of a view's data, seen from the file: which of its bytes lie in a part of the file.
+// Pure.
 //
 // With an ascending view that takes no memory; with another one the runs are listed and sorted once.
 #pragma once
@@ -34,8 +35,8 @@ class ViewRange {
   // Appends those bytes' runs in file order; runs that touch in file and data are one.
   void cut(Extent part, std::vector<PlacedRun>& runs) const;
 
-  // For sending to another process; nothing if it would take more than `most` bytes. The data of the decoded range is in
-  // file order.
+  // For sending to another process; nothing if it would take more than `most` bytes. The data of the decoded
+  // range is in file order.
   [[nodiscard]] std::optional<std::vector<std::byte>> encode(std::size_t most) const;
   // Only what lies in `parts`, which ascend; as long as it must be.
   [[nodiscard]] std::vector<std::byte> encode_clipped(std::span<const Extent> parts) const;

@@ -64,8 +64,9 @@ Status status_of(int mpi_error, const char* what) {
 
 namespace {
 
-// Open MPI has no way to call the handler of MPI_FILE_NULL: a file opened for the purpose inherits it.
 void call_default_handler(int code) {
+#ifdef OPEN_MPI
+  // It cannot call the handler of MPI_FILE_NULL: a file opened for the purpose inherits it.
   MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
   if (PMPI_File_get_errhandler(MPI_FILE_NULL, &handler) != MPI_SUCCESS) return;
   const bool returns = handler == MPI_ERRORS_RETURN;
@@ -74,6 +75,9 @@ void call_default_handler(int code) {
   if (returns || open_genuine(&file) != MPI_SUCCESS) return;
   PMPI_File_call_errhandler(file, code);
   library().File_close(&file);
+#else
+  PMPI_File_call_errhandler(MPI_FILE_NULL, code);
+#endif
 }
 
 }  // namespace

@@ -32,6 +32,11 @@ int check_amode(int amode) {
   return MPI_SUCCESS;
 }
 
+int check_buffer(const Buffer& buffer) {
+  if (buffer.count < 0) return MPI_ERR_COUNT;
+  return buffer.type == MPI_DATATYPE_NULL ? MPI_ERR_TYPE : MPI_SUCCESS;
+}
+
 std::uint32_t creation_mode() {
   const mode_t mask = ::umask(0);
   ::umask(mask);
@@ -160,6 +165,16 @@ int File::outcome(const Status& status) {
   return raise(error_class(status));
 }
 
+int File::outcome(Form form, const Buffer& buffer, const Status& status) {
+  if (status.code() != Code::invalid) return outcome(status);
+  std::int64_t finer = check_buffer(buffer);
+  if (form.collective) {
+    const auto largest = runtime_.run(file_->largest(finer));
+    finer = largest.ok() ? *largest : MPI_ERR_IO;
+  }
+  return finer != MPI_SUCCESS ? raise(static_cast<int>(finer)) : outcome(status);
+}
+
 ParallelTransfer File::prepare(Form form, MPI_Offset offset, Buffer buffer) {
   ParallelTransfer transfer;
   transfer.write = form.write;
@@ -182,12 +197,12 @@ ParallelTransfer File::prepare(Form form, MPI_Offset offset, Buffer buffer) {
 int File::transfer(Form form, MPI_Offset offset, Buffer buffer, MPI_Status* status) {
   const auto moved = runtime_.run(file_->transfer(prepare(form, offset, buffer)));
   set_status(status, moved.ok() ? *moved : Bytes(0));
-  return outcome(moved.status());
+  return outcome(form, buffer, moved.status());
 }
 
 int File::start(Form form, MPI_Offset offset, Buffer buffer, MPI_Request* request) {
   ParallelTransfer transfer = prepare(form, offset, buffer);
-  if (!transfer.refused.ok() && !form.collective) return outcome(transfer.refused);
+  if (!transfer.refused.ok() && !form.collective) return outcome(form, buffer, transfer.refused);
   return raise(start_request(runtime_, handle_, file_->transfer(std::move(transfer)), request));
 }
 

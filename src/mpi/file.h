@@ -75,6 +75,9 @@ class File {
     return outcome(result.status());
   }
   int outcome(const Status& status);
+  // Of a read or write. MPI has finer classes for wrong arguments than Status has codes; where one rank of a collective
+  // call had some, all ranks tell its class.
+  int outcome(Form form, const Buffer& buffer, const Status& status);
   int raise(int code);
 
  private:

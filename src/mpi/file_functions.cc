@@ -14,6 +14,16 @@ std::optional<SeekFrom> origin_of(int whence) {
   return std::nullopt;
 }
 
+// Of a call that takes the same size on all ranks. Its error is that of all, so all come here together to find out
+// whether the size was wrong or differed.
+int outcome_of_size(Runtime& runtime, File& file, MPI_Offset size, const Status& status) {
+  if (status.code() != Code::invalid) return file.outcome(status);
+  const auto largest = runtime.run(file.file().largest(size));
+  const auto smallest = runtime.run(file.file().largest(-size));
+  const bool same = largest.ok() && smallest.ok() && *largest == -*smallest;
+  return same ? file.outcome(status) : file.raise(MPI_ERR_NOT_SAME);
+}
+
 int begin_program(int code) {
   if (code == MPI_SUCCESS) Runtime::get().start();
   return code;
@@ -73,12 +83,22 @@ int File_delete(const char* filename, MPI_Info info) {
 
 int File_set_size(MPI_File fh, MPI_Offset size) {
   TUTTI_DISPATCH(
-      fh, { return file->run(file->file().set_size(size)); }, File_set_size(fh, size));
+      fh,
+      {
+        const Status status = call.runtime.run(file->file().set_size(size));
+        return outcome_of_size(call.runtime, *file, size, status);
+      },
+      File_set_size(fh, size));
 }
 
 int File_preallocate(MPI_File fh, MPI_Offset size) {
   TUTTI_DISPATCH(
-      fh, { return file->run(file->file().preallocate(size)); }, File_preallocate(fh, size));
+      fh,
+      {
+        const Status status = call.runtime.run(file->file().preallocate(size));
+        return outcome_of_size(call.runtime, *file, size, status);
+      },
+      File_preallocate(fh, size));
 }
 
 int File_get_size(MPI_File fh, MPI_Offset* size) {

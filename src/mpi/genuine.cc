@@ -32,7 +32,14 @@ class Without {
 int open_genuine(MPI_File* handle) {
   const Without hints("ROMIO_HINTS");
   const Without print("ROMIO_PRINT_HINTS");
-  return library().File_open(MPI_COMM_SELF, "/dev/null", MPI_MODE_RDWR, MPI_INFO_NULL, handle);
+  const int error = library().File_open(MPI_COMM_SELF, "/dev/null", MPI_MODE_RDWR, MPI_INFO_NULL, handle);
+#ifdef MPICH_VERSION
+  // MPICH does not count a file that inherits the handler of MPI_FILE_NULL, but counts it down when the file is closed
+  // or gets another handler, and aborts below zero. To ask for a handler counts it, and here nothing takes that back.
+  MPI_Errhandler inherited = MPI_ERRHANDLER_NULL;
+  if (error == MPI_SUCCESS) PMPI_File_get_errhandler(*handle, &inherited);
+#endif
+  return error;
 }
 
 }  // namespace tutti::mpi

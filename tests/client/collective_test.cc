@@ -122,8 +122,8 @@ class CollectiveTest : public ClusterTest {
     return bytes;
   }
 
-  // Gives each rank a random view, memory type and amount. Ranks lie in each other's holes: the filetype of all is one
-  // random type, `ranks` times as wide, shifted by rank.
+  // Gives each rank a random view, memory type and amount. Ranks lie in each other's holes: the filetype of
+  // all is one random type, `ranks` times as wide, shifted by rank.
   void draw(RandomTypes& types, bool overlapping) {
     RandomTypes memory_types{types.random.fork(), false};
     const TypePair cell = types.make_for_file(1 + static_cast<int>(types.random.below(3)));

@@ -1,9 +1,9 @@
 // CollectivePlan: who moves which bytes of a collective read or write. Pure.
 //
-// All ranks give the plan the same facts and get the same schedule. An empty schedule means that every rank moves its own
-// bytes. Otherwise *aggregators* move bytes for all: each goes through its rounds, and in a round it moves the bytes of some
-// parts of the file, which it exchanges with the ranks they belong to. A plan of another kind is one file pair and one
-// line in the registry.
+// All ranks give the plan the same facts and get the same schedule. An empty schedule means that every rank
+// moves its own bytes. Otherwise *aggregators* move bytes for all: each goes through its rounds, and in a
+// round it moves the bytes of some parts of the file, which it exchanges with the ranks they belong to. A
+// plan of another kind is one file pair and one line in the registry.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,8 @@ struct CollectiveFacts {
   std::span<const int> aggregators;  // that may be chosen, best first; empty: all ranks
 };
 
-// Parts of the file, ascending; from the begin of the first to the end of the last they span at most cb_buffer_size.
+// Parts of the file, ascending; from the begin of the first to the end of the last they span at most
+// cb_buffer_size.
 using Round = std::vector<Extent>;
 
 struct Aggregator {

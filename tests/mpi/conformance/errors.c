@@ -6,6 +6,9 @@
 static MPI_Status status;
 static char text[100];
 
+// A call that the libraries' own answer with success, an abort or a hang.
+#define TUTTI_ONLY(call) (the.reference ? MPI_SUCCESS : (call))
+
 static int open_with(const char* name, int mode) {
   MPI_File file = MPI_FILE_NULL;
   const int error = MPI_File_open(MPI_COMM_WORLD, path(name), mode, MPI_INFO_NULL, &file);
@@ -51,27 +54,24 @@ void case_errors(void) {
                MPI_ERR_UNSUPPORTED_OPERATION);
   expect_class("seek in a sequential file", MPI_File_seek(file, 0, MPI_SEEK_SET),
                MPI_ERR_UNSUPPORTED_OPERATION);
-  if (!the.reference) {
-    OK(MPI_File_write_shared(file, text, 10, MPI_BYTE, &status));
-  }
+  OK(TUTTI_ONLY(MPI_File_write_shared(file, text, 10, MPI_BYTE, &status)));
   close_file(&file);
-  expect_class("closed file", MPI_File_sync(file), MPI_ERR_FILE);
+  say("a closed file is an error: %d", MPI_File_sync(file) != MPI_SUCCESS);
 
   file = open_file("file", MPI_MODE_RDWR);
   MPI_Datatype type;
   OK(MPI_Type_contiguous(5, MPI_SHORT, &type));
   OK(MPI_Type_commit(&type));
-  if (!the.reference) {
-    // No part of the etype may be moved, and only one split collective may be open.
-    OK(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
-    expect_class("part of an etype", MPI_File_write_at(file, 0, text, 1, type, &status), MPI_ERR_IO);
-    OK(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
-    OK(MPI_File_write_at_all_begin(file, 0, text, 4, MPI_BYTE));
-    expect_class("second split collective", MPI_File_write_at_all_begin(file, 0, text, 4, MPI_BYTE),
-                 MPI_ERR_IO);
-    OK(MPI_File_write_at_all_end(file, text, &status));
-    expect_class("end without begin", MPI_File_read_at_all_end(file, text, &status), MPI_ERR_IO);
-  }
+  // No part of an etype may be moved, and only one split collective may be open.
+  OK(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
+  expect_class("part of an etype", TUTTI_ONLY(MPI_File_write_at(file, 0, text, 1, type, &status)),
+               MPI_ERR_IO);
+  OK(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
+  OK(TUTTI_ONLY(MPI_File_write_at_all_begin(file, 0, text, 4, MPI_BYTE)));
+  expect_class("second split collective", TUTTI_ONLY(MPI_File_write_at_all_begin(file, 0, text, 4, MPI_BYTE)),
+               MPI_ERR_IO);
+  OK(TUTTI_ONLY(MPI_File_write_at_all_end(file, text, &status)));
+  expect_class("end without begin", TUTTI_ONLY(MPI_File_read_at_all_end(file, text, &status)), MPI_ERR_IO);
   OK(MPI_Type_free(&type));
   OK(MPI_File_set_size(file, 4));
   close_file(&file);
@@ -83,7 +83,7 @@ void case_collective_errors(void) {
   MPI_File file = MPI_FILE_NULL;
   const int mode = the.rank == 0 ? MPI_MODE_RDWR | MPI_MODE_CREATE : MPI_MODE_WRONLY | MPI_MODE_CREATE;
   expect_class("modes differ", MPI_File_open(MPI_COMM_WORLD, path("file"), mode, MPI_INFO_NULL, &file),
-               MPI_ERR_AMODE);
+               MPI_ERR_NOT_SAME);
   file = open_file("file", MPI_MODE_CREATE | MPI_MODE_RDWR);
   // One rank's error is everybody's.
   const int count = the.rank == the.size - 1 ? -1 : 10;
