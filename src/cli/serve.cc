@@ -236,10 +236,12 @@ Status serve_data(Daemon& daemon, std::uint32_t index) {
   options.max_queued = static_cast<std::size_t>(config.max_queued);
   options.max_queued_per_session = static_cast<std::size_t>(config.max_queued_per_session);
   options.max_request_age = config.max_request_age;
+  options.meta = config.meta;
   DataServer server(daemon.env(), modelled ? static_cast<Store&>(*modelled) : **store, *std::move(policy),
                     daemon.key, options);
   auto listeners = listen(daemon, config.data[index]);
   if (!listeners.ok()) return listeners.status();
+  server.start();
   std::vector<Task<Status>> serving;
   for (auto& each : *listeners) serving.push_back(server.serve(std::move(each)));
   return serve_until_signal(daemon, std::move(serving));

@@ -13,6 +13,9 @@ namespace {
 
 using Builder = flatbuffers::FlatBufferBuilder;
 
+constexpr std::uint64_t kClockSamples = 4;  // in a row, before the clock is left alone for a while
+constexpr Nanos kClockRefresh = 30_s;
+
 flatbuffers::Offset<wire::Place> place(Builder& builder, const std::string& path) {
   const auto text = builder.CreateString(path);
   return wire::CreatePlace(builder, wire::kRootInode, text);
@@ -75,14 +78,31 @@ FileSystem::Impl::Impl(Env given, ClusterMap cluster, ClientOptions wanted)
       map(std::move(cluster)),
       options(complete(std::move(wanted), env.random)),
       session(session_info(map, options)),
-      meta(env, session, "metadata server", map.meta) {
+      cluster_clock(env.clock),
+      meta(env, session, "metadata server", map.meta, &cluster_clock),
+      scope_(env.clock.executor()) {
   for (std::size_t i = 0; i < map.data.size(); ++i) {
     data.push_back(std::make_unique<ServerLink>(env, session, fmt::format("data server {}", i), map.data[i]));
   }
 }
 
 wire::Tag FileSystem::Impl::tag(Bytes bottleneck) {
-  return {options.application, env.clock.wall().count(), options.client, ++transfers_, bottleneck.count()};
+  refresh_clock();
+  return {options.application, wall().count(), options.client, ++transfers_, bottleneck.count()};
+}
+
+// Measures beside the operations, never before one: the first sample came with the session.
+void FileSystem::Impl::refresh_clock() {
+  const bool settled = cluster_clock.samples() >= kClockSamples;
+  const bool fresh = settled && env.clock.now() - cluster_clock.sampled() < kClockRefresh;
+  if (!options.correct_clock || fresh || measuring_) return;
+  measuring_ = true;
+  scope_.spawn(measure_clock());
+}
+
+Task<void> FileSystem::Impl::measure_clock() {
+  co_await meta.measure_clock();
+  measuring_ = false;
 }
 
 Task<Result<Bytes>> FileSystem::Impl::slot_length(const Layout& layout, std::uint32_t slot,

@@ -37,6 +37,8 @@ struct ClientOptions {
   Bytes piece = 4_MiB;         // the largest part of a transfer in one message
   std::size_t pieces_in_flight = 16;  // of one operation
   std::uint32_t inline_limit = 8192;  // reads of at most so many bytes come inside the reply
+  // Whether request times are the cluster's (env/cluster_clock.h) or those of the own wall clock as it is.
+  bool correct_clock = true;
 };
 
 enum class FileType : std::uint8_t { file = 1, directory = 2, symlink = 3 };

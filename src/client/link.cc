@@ -15,11 +15,13 @@ constexpr Nanos kAttempt = 5_s;  // for one connect and handshake
 
 }  // namespace
 
-ServerLink::ServerLink(const Env& env, const SessionInfo& info, std::string name, std::string address)
+ServerLink::ServerLink(const Env& env, const SessionInfo& info, std::string name, std::string address,
+                       ClusterClock* cluster_clock)
     : env_(env),
       info_(info),
       name_(std::move(name)),
       address_(std::move(address)),
+      cluster_clock_(cluster_clock),
       attempt_ended_(env.clock.executor()),
       scope_(env.clock.executor()) {}
 
@@ -76,6 +78,7 @@ Task<Result<std::shared_ptr<Channel>>> ServerLink::attempt() {
   const auto program = builder.CreateString(info_.program);
   builder.Finish(wire::CreateSessionRequest(builder, wire::kProtocolVersion, info_.client, info_.application,
                                             job, program));
+  const Nanos sent = env_.clock.now();
   auto reply = co_await channel->call(wire::request_type(wire::Type::session), wire::bytes(builder));
   if (!reply.ok()) co_return reply.status();
   const auto* message = wire::parse<wire::SessionReply>(reply->payload);
@@ -85,7 +88,22 @@ Task<Result<std::shared_ptr<Channel>>> ServerLink::attempt() {
   if (info_.cluster != 0 && message->cluster() != info_.cluster) {
     co_return Status(Code::invalid, fmt::format("{} at {} belongs to another cluster", name_, address_));
   }
+  if (cluster_clock_ != nullptr)
+    cluster_clock_->sample(sent, env_.clock.now(), Nanos(message->server_wall()));
   co_return channel;
+}
+
+Task<void> ServerLink::measure_clock() {
+  const std::shared_ptr<Channel> channel = channel_;
+  if (cluster_clock_ == nullptr || !channel || channel->closed()) co_return;
+  flatbuffers::FlatBufferBuilder builder(64);
+  builder.Finish(wire::CreateClusterRequest(builder));
+  const Nanos sent = env_.clock.now();
+  const auto reply = co_await channel->call(wire::request_type(wire::Type::cluster), wire::bytes(builder));
+  if (!reply.ok()) co_return;
+  const auto* message = wire::parse<wire::ClusterReply>(reply->payload);
+  if (message == nullptr || !wire::status_of(*message).ok()) co_return;
+  cluster_clock_->sample(sent, env_.clock.now(), Nanos(message->wall()));
 }
 
 Task<Status> ServerLink::pause(Nanos since, const Status& failure) {

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "env/channel.h"
+#include "env/cluster_clock.h"
 #include "env/env.h"
 #include "wire/messages.h"
 
@@ -29,8 +30,10 @@ struct SessionInfo {
 
 class ServerLink {
  public:
-  // `name` is for messages: "metadata server", "data server 2". The references must outlive the link.
-  ServerLink(const Env& env, const SessionInfo& info, std::string name, std::string address);
+  // `name` is for messages: "metadata server", "data server 2". The references must outlive the link. `cluster_clock`
+  // learns from this server if it is not null.
+  ServerLink(const Env& env, const SessionInfo& info, std::string name, std::string address,
+             ClusterClock* cluster_clock = nullptr);
   ServerLink(const ServerLink&) = delete;
   ServerLink& operator=(const ServerLink&) = delete;
   ~ServerLink() = default;
@@ -43,6 +46,9 @@ class ServerLink {
   // be repeated. `Reply` is the message class of the answer.
   template <typename Reply>
   Task<Result<Channel::Reply>> call(std::uint16_t type, std::span<const std::byte> payload);
+
+  // Asks for the time, if there is a connection, and tells the cluster clock.
+  Task<void> measure_clock();
 
   // The server answered: patience counts from now.
   void heard();
@@ -60,6 +66,7 @@ class ServerLink {
   const SessionInfo& info_;
   std::string name_;
   std::string address_;
+  ClusterClock* cluster_clock_;
   std::shared_ptr<Channel> channel_;
   bool connecting_ = false;
   Event attempt_ended_;

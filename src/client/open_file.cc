@@ -323,7 +323,7 @@ Task<Status> OpenFile::Impl::close() {
   if (!written_) co_return Status();
   for (int renewals = 0;; ++renewals) {
     flatbuffers::FlatBufferBuilder builder(256);
-    builder.Finish(wire::CreateCommitRequest(builder, &capability_, system_.env.clock.wall().count()));
+    builder.Finish(wire::CreateCommitRequest(builder, &capability_, system_.wall().count()));
     auto reply = co_await system_.ask_meta<wire::StatusReply>(wire::Type::commit, wire::bytes(builder));
     if (reply.code() == Code::expired && renewals < 3) {
       TUTTI_CO_TRY(co_await renew());

@@ -46,6 +46,7 @@ struct SimCluster::DataProcess {
     options.index = index;
     options.cluster = cluster.map_.id;
     options.boot = 1 + cluster.losses_.at(index);
+    if (cluster.options_.follow_meta) options.meta = cluster.map_.meta;
     return options;
   }
   Random random;
@@ -129,6 +130,7 @@ Task<void> SimCluster::run_meta(SimCluster& cluster, MetaProcess& process,
 
 Task<void> SimCluster::run_data(SimCluster& cluster, DataProcess& process,
                                 std::unique_ptr<Listener> listener) {
+  process.server.start();
   const Status status = co_await process.server.serve(std::move(listener));
   cluster.fail(status.with_context("data server"));
 }

@@ -33,11 +33,14 @@ struct SimClusterOptions {
   FabricOptions fabric;
   SimStorageOptions storage;
   std::string policy = "fcfs";
-  DataServerOptions data;        // index and cluster are set by the cluster
+  DataServerOptions data;        // index, cluster, boot and meta are set by the cluster
   MetaServerOptions meta;        // cluster and data_servers are set by the cluster
   Nanos metadata_sync = 230_us;  // what a durable commit costs
   std::vector<Nanos> skew;       // of the wall clocks, by node; missing: none
-  Log log;                       // of all servers and clients
+  // Whether data servers keep up with the metadata server (clock, changes of the policy) as in the real world. They
+  // ask every 30 s, so the simulation never runs dry.
+  bool follow_meta = false;
+  Log log;  // of all servers and clients
 };
 
 // A client process on one of the client nodes. Destroying it is the death of the process.

@@ -127,6 +127,8 @@ class DataServer::Session {
         return truncate(frame);
       case wire::Type::status:
         return server_status(frame.id);
+      case wire::Type::cluster:
+        return cluster(frame);
       default:
         return {Code::malformed, fmt::format("unknown message type {}", frame.type)};
     }
@@ -169,10 +171,10 @@ class DataServer::Session {
     job->inside_reply = !write && job->length.count() <= std::min(request->inline_limit(), wire::kMaxInline);
     if (job->inside_reply) job->inside.resize(job->length.count());
     // A client may not claim to have waited for ever, nor to come from the future.
-    const Nanos wall = server_.env_.clock.wall();
+    const Nanos wall = server_.cluster_clock_.now();
     const Nanos request_time =
         std::clamp(Nanos(request->tag()->request_time()), wall - server_.options_.max_request_age, wall);
-    server_.dispatcher_.add(std::move(job), *request->tag(), request_time);
+    server_.dispatcher_.add(std::move(job), *request->tag(), request_time, wall);
     return {};
   }
 
@@ -300,6 +302,16 @@ class DataServer::Session {
     return connection().send(wire::reply_type(wire::Type::status), id, wire::bytes(builder));
   }
 
+  Status cluster(const Frame& frame) {
+    if (wire::parse<wire::ClusterRequest>(frame.payload) == nullptr)
+      return {Code::malformed, "cluster request"};
+    flatbuffers::FlatBufferBuilder builder(256);
+    wire::ClusterReplyBuilder fields(builder);
+    fields.add_wall(server_.env_.clock.wall().count());
+    builder.Finish(fields.Finish());
+    return connection().send(wire::reply_type(wire::Type::cluster), frame.id, wire::bytes(builder));
+  }
+
   DataServer& server_;
   std::shared_ptr<SessionLink> link_;
   std::shared_ptr<Event> gone_;
@@ -312,9 +324,13 @@ DataServer::DataServer(Env env, Store& store, std::unique_ptr<RequestPolicy> pol
     : env_(std::move(env)),
       store_(store),
       key_(key),
-      options_(options),
+      options_(std::move(options)),
       started_(env_.clock.now()),
-      dispatcher_(env_, store, std::move(policy), options.boot),
+      cluster_clock_(env_.clock),
+      dispatcher_(env_, store, std::move(policy), options_.boot),
+      follower_(env_, {options_.meta, options_.cluster, 0},
+                fmt::format("tutti data server {}", options_.index), cluster_clock_,
+                [](const wire::ClusterReply&) {}),
       scope_(env_.clock.executor()) {}
 
 DataServer::~DataServer() = default;

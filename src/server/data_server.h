@@ -15,6 +15,7 @@
 #include "env/scope.h"
 #include "env/store.h"
 #include "server/capability.h"
+#include "server/cluster_follower.h"
 #include "server/dispatcher.h"
 
 namespace tutti {
@@ -26,6 +27,7 @@ struct DataServerOptions {
   std::size_t max_queued = 100'000;  // beyond it clients are told to wait
   std::size_t max_queued_per_session = 4'096;
   Nanos max_request_age = 60_s;  // a request time further back is taken as this far back
+  std::string meta;  // address of the metadata server, whose clock counts; empty: the own one does
 };
 
 class DataServer {
@@ -36,6 +38,8 @@ class DataServer {
   DataServer& operator=(const DataServer&) = delete;
   ~DataServer();
 
+  // Begins to follow the metadata server; once, before serve().
+  void start() { follower_.start(); }
   // Accepts and serves until it is cancelled or the listener breaks.
   Task<Status> serve(std::unique_ptr<Listener> listener);
 
@@ -50,7 +54,9 @@ class DataServer {
   ServerKey key_;
   DataServerOptions options_;
   Nanos started_;
+  ClusterClock cluster_clock_;
   Dispatcher dispatcher_;
+  ClusterFollower follower_;
   std::map<std::uint64_t, Session*> sessions_;  // by client id
   Scope scope_;
 };

@@ -47,12 +47,14 @@ Dispatcher::Dispatcher(const Env& env, Store& store, std::unique_ptr<RequestPoli
       ask_again_(*this),
       scope_(env.clock.executor()) {}
 
-void Dispatcher::add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, Nanos request_time) {
+void Dispatcher::add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, Nanos request_time,
+                     Nanos arrival) {
   transfer->id = next_id_++;
   QueuedRequest request;
   request.id = transfer->id;
   request.application = tag.application();
   request.request_time = request_time;
+  request.arrival = arrival;
   request.client = tag.client();
   request.sequence = tag.sequence();
   request.object = transfer->object.value;

@@ -57,8 +57,8 @@ class Dispatcher {
   Dispatcher& operator=(const Dispatcher&) = delete;
   ~Dispatcher() = default;
 
-  // `tag` is the client's word, `request_time` what the server made of it.
-  void add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, Nanos request_time);
+  // `tag` is the client's word, `request_time` what the server made of it; it came at `arrival`. Both wall.
+  void add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, Nanos request_time, Nanos arrival);
   // Forgets the queued transfers of a session. Those in service end by themselves; wait for session.drained.
   void drop(const SessionLink& session);
 

@@ -38,6 +38,8 @@ bool MetaSession::dispatch(const Frame& frame) {
   switch (static_cast<wire::Type>(frame.type)) {
     case wire::Type::status:
       return on_status(frame);
+    case wire::Type::cluster:
+      return on_cluster(frame);
     case wire::Type::open:
       return on_open(frame);
     case wire::Type::lookup:
@@ -92,6 +94,16 @@ bool MetaSession::on_status(const Frame& frame) {
   reply.add_files(superblock.files);
   builder.Finish(reply.Finish());
   connection_->send(wire::reply_type(wire::Type::status), frame.id, wire::bytes(builder)).ignore();
+  return true;
+}
+
+bool MetaSession::on_cluster(const Frame& frame) {
+  if (wire::parse<wire::ClusterRequest>(frame.payload) == nullptr) return false;
+  flatbuffers::FlatBufferBuilder builder(256);
+  wire::ClusterReplyBuilder reply(builder);
+  reply.add_wall(service_.env.clock.wall().count());
+  builder.Finish(reply.Finish());
+  connection_->send(wire::reply_type(wire::Type::cluster), frame.id, wire::bytes(builder)).ignore();
   return true;
 }
 

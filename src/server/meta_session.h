@@ -56,6 +56,7 @@ class MetaSession {
   // False if the message is not sound or its type unknown.
   bool dispatch(const Frame& frame);
   bool on_status(const Frame& frame);
+  bool on_cluster(const Frame& frame);
   bool on_open(const Frame& frame);
   bool on_lookup(const Frame& frame);
   bool on_list(const Frame& frame);

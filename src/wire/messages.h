@@ -20,12 +20,15 @@ inline constexpr std::uint32_t kProtocolVersion = 1;
 enum class Type : std::uint16_t {
   session = 64,
   status = 65,
+  cluster = 70,
+  applications = 71,
   read = 80,
   write = 81,
   sync = 82,
   length = 83,
   truncate = 84,
   remove_object = 85,
+  policy_change = 95,
   open = 100,
   lookup = 101,
   make_directory = 102,
@@ -37,6 +40,7 @@ enum class Type : std::uint16_t {
   set_attributes = 108,
   renew = 109,
   commit = 110,
+  set_policy = 120,
 };
 inline constexpr std::uint16_t kReplyBit = 0x8000;
 constexpr std::uint16_t request_type(Type type) { return static_cast<std::uint16_t>(type); }
@@ -50,6 +54,7 @@ enum Right : std::uint32_t {
   kRightWrite = 2,
   kRightLength = 4,  // to ask for the length, as stat does
   kRightRemove = 8,  // servers among themselves
+  kRightPolicy = 16,  // the same: to change the request policy
 };
 
 enum NodeType : std::uint8_t { kFile = 1, kDirectory = 2, kSymlink = 3 };
