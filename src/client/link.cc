@@ -28,16 +28,16 @@ ServerLink::ServerLink(const Env& env, const SessionInfo& info, std::string name
 void ServerLink::heard() {
   known_ = true;
   last_word_ = env_.clock.now();
-  backoff_ = Nanos();
 }
 
 Task<Result<std::shared_ptr<Channel>>> ServerLink::ready(Nanos since) {
+  Nanos backoff;
   for (;;) {
     if (channel_ && !channel_->closed()) co_return channel_;
     auto made = co_await connect_once(kAttempt);
     if (made.ok()) co_return made;
     if (made.code() != Code::unavailable && made.code() != Code::timed_out) co_return made.status();
-    TUTTI_CO_TRY(co_await pause(since, made.status()));
+    TUTTI_CO_TRY(co_await pause(since, made.status(), backoff));
   }
 }
 
@@ -106,7 +106,7 @@ Task<void> ServerLink::measure_clock() {
   cluster_clock_->sample(sent, env_.clock.now(), Nanos(message->wall()));
 }
 
-Task<Status> ServerLink::pause(Nanos since, const Status& failure) {
+Task<Status> ServerLink::pause(Nanos since, const Status& failure, Nanos& backoff) {
   const Nanos now = env_.clock.now();
   const Nanos patience = known_ ? info_.patience : info_.first_patience;
   const Nanos word = known_ ? std::max(since, last_word_) : since;
@@ -114,11 +114,11 @@ Task<Status> ServerLink::pause(Nanos since, const Status& failure) {
     co_return Status(Code::timed_out, fmt::format("{} ({}) has not answered for {}: {}", name_, address_,
                                                   to_string(patience), failure.message()));
   }
-  backoff_ = std::clamp(backoff_ * 2, kFirstPause, kLongestPause);
+  backoff = std::clamp(backoff * 2, kFirstPause, kLongestPause);
   // Jitter keeps a thousand clients from knocking in the same instant.
   const auto jitter =
-      static_cast<std::int64_t>(env_.random.below(static_cast<std::uint64_t>(backoff_.count() / 2)));
-  const Nanos length = std::min(backoff_ - Nanos(jitter), patience);
+      static_cast<std::int64_t>(env_.random.below(static_cast<std::uint64_t>(backoff.count() / 2)));
+  const Nanos length = std::min(backoff - Nanos(jitter), patience);
   co_await env_.clock.sleep(length);
   co_return Status();
 }

@@ -53,7 +53,9 @@ class ServerLink {
   // The server answered: patience counts from now.
   void heard();
   // After a failed attempt: waits a little, or returns why it is time to give up.
-  Task<Status> pause(Nanos since, const Status& failure);
+  // `backoff` belongs to the caller's operation, zero at first, and grows from pause to pause: one that is told to wait
+  // must not come ever faster because others are served.
+  Task<Status> pause(Nanos since, const Status& failure, Nanos& backoff);
 
   [[nodiscard]] const std::string& address() const { return address_; }
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -72,13 +74,13 @@ class ServerLink {
   Event attempt_ended_;
   Nanos last_word_;  // when the server last answered; meaningful if known_
   bool known_ = false;
-  Nanos backoff_;
   Scope scope_;
 };
 
 template <typename Reply>
 Task<Result<Channel::Reply>> ServerLink::call(std::uint16_t type, std::span<const std::byte> payload) {
   const Nanos since = env_.clock.now();
+  Nanos backoff;
   for (;;) {
     auto channel = co_await ready(since);
     if (!channel.ok()) co_return channel.status();
@@ -94,7 +96,7 @@ Task<Result<Channel::Reply>> ServerLink::call(std::uint16_t type, std::span<cons
       }
     }
     if (failure.code() != Code::unavailable && failure.code() != Code::busy) co_return failure;
-    TUTTI_CO_TRY(co_await pause(since, failure));
+    TUTTI_CO_TRY(co_await pause(since, failure, backoff));
   }
 }
 

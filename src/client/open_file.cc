@@ -155,6 +155,7 @@ Task<Status> OpenFile::Impl::move(Job& job, const Piece& piece) {
   ServerLink& server = link(piece.slot);
   const Nanos since = system_.env.clock.now();
   int renewals = 0;
+  Nanos backoff;
   for (;;) {
     auto channel = co_await server.ready(since);
     if (!channel.ok()) co_return channel.status();
@@ -177,7 +178,7 @@ Task<Status> OpenFile::Impl::move(Job& job, const Piece& piece) {
     switch (failure.code()) {
       case Code::unavailable:
       case Code::busy:
-        TUTTI_CO_TRY(co_await server.pause(since, failure));
+        TUTTI_CO_TRY(co_await server.pause(since, failure, backoff));
         break;
       case Code::expired:
         if (++renewals > 3) co_return failure;

@@ -34,7 +34,7 @@ struct SimClusterOptions {
   SimStorageOptions storage;
   std::string policy = "fcfs";
   DataServerOptions data;        // index, cluster, boot and meta are set by the cluster
-  MetaServerOptions meta;        // cluster and data_servers are set by the cluster
+  MetaServerOptions meta;        // cluster, data_servers and policy are set by the cluster
   Nanos metadata_sync = 230_us;  // what a durable commit costs
   std::vector<Nanos> skew;       // of the wall clocks, by node; missing: none
   // Whether data servers keep up with the metadata server (clock, changes of the policy) as in the real world. They

@@ -43,15 +43,15 @@ Dispatcher::Dispatcher(const Env& env, Store& store, std::unique_ptr<RequestPoli
       store_(store),
       policy_(std::move(policy)),
       boot_(boot),
+      rate_(env.clock.now()),
       reply_(1024),
       ask_again_(*this),
       scope_(env.clock.executor()) {}
 
 void Dispatcher::add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, Nanos request_time,
                      Nanos arrival) {
-  transfer->id = next_id_++;
-  QueuedRequest request;
-  request.id = transfer->id;
+  QueuedRequest& request = transfer->request;
+  request.id = next_id_++;
   request.application = tag.application();
   request.request_time = request_time;
   request.arrival = arrival;
@@ -62,9 +62,32 @@ void Dispatcher::add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, N
   request.length = transfer->length;
   request.write = transfer->write;
   request.bottleneck = Bytes(tag.bottleneck());
-  ++transfer->session->queued;
-  transfers_.emplace(transfer->id, std::move(transfer));
-  policy_->add(request, env_.clock.now());
+  SessionLink& session = *transfer->session;
+  ++session.queued;
+  const Nanos now = env_.clock.now();
+  transfer->account = accounting_.arrived(request.application, session.program, session.job, now);
+  policy_->add(request, now);
+  transfer->generation = generation_;
+  memory_ += transfer->memory();
+  transfers_.emplace(request.id, std::move(transfer));
+  dispatch();
+}
+
+void Dispatcher::change_policy(std::unique_ptr<RequestPolicy> policy) {
+  std::vector<std::uint64_t> queued;
+  for (const auto& [id, transfer] : transfers_) {
+    if (!transfer->serving) queued.push_back(id);
+  }
+  std::sort(queued.begin(), queued.end());
+  policy_ = std::move(policy);
+  ++generation_;
+  ask_again_.disarm();
+  const Nanos now = env_.clock.now();
+  for (const std::uint64_t id : queued) {
+    Transfer& transfer = *transfers_.at(id);
+    policy_->add(transfer.request, now);
+    transfer.generation = generation_;
+  }
   dispatch();
 }
 
@@ -79,15 +102,23 @@ void Dispatcher::drop(const SessionLink& session) {
     const auto found = transfers_.find(id);
     if (found->second->serving) continue;
     --found->second->session->queued;
+    accounting_.dropped(found->second->account, now);
     policy_->drop(id, now);
-    transfers_.erase(found);
+    forget(id);
   }
   dispatch();
 }
 
+void Dispatcher::forget(std::uint64_t id) {
+  const auto found = transfers_.find(id);
+  memory_ -= found->second->memory();
+  transfers_.erase(found);
+}
+
 void Dispatcher::dispatch() {
   for (;;) {
-    const Decision decision = policy_->next(env_.clock.now());
+    const Nanos now = env_.clock.now();
+    const Decision decision = policy_->next(now);
     if (decision.kind == Decision::Kind::idle) return;
     if (decision.kind == Decision::Kind::wait) {
       env_.clock.executor().arm(ask_again_, decision.until);
@@ -98,12 +129,14 @@ void Dispatcher::dispatch() {
     --transfer.session->queued;
     if (transfer.session->in_service++ == 0) transfer.session->drained.reset();
     ++in_service_;
+    accounting_.started(transfer.account, now);
     scope_.spawn(serve(transfer, decision.quantum));
   }
 }
 
 // Serves up to `quantum` bytes of the transfer, beginning where the last quantum ended.
 Task<void> Dispatcher::serve(Transfer& transfer, Bytes quantum) {
+  if (transfer.inside_reply) transfer.inside.resize(transfer.length.count());
   Status status;
   Bytes skip = transfer.done;
   Bytes served;
@@ -121,20 +154,28 @@ Task<void> Dispatcher::serve(Transfer& transfer, Bytes quantum) {
     transfer.done += length;
   }
 
-  const std::uint64_t id = transfer.id;
+  const std::uint64_t id = transfer.request.id;
   const bool finished = !status.ok() || transfer.done == transfer.length;
   --in_service_;
   transfer.serving = false;
   SessionLink& session = *transfer.session;
   if (--session.in_service == 0) session.drained.set();
-  policy_->served(id, served, finished, env_.clock.now());
+  const Nanos now = env_.clock.now();
+  const bool ours = transfer.generation == generation_;
+  if (ours) policy_->served(id, served, finished, now);
   if (finished) {
+    accounting_.ended(transfer.account, now);
+    rate_.note(now);
     finish(transfer, status);
-    transfers_.erase(id);
+    forget(id);
   } else if (session.connection->closed()) {
-    policy_->drop(id, env_.clock.now());
-    transfers_.erase(id);
+    accounting_.ended(transfer.account, now);
+    if (ours) policy_->drop(id, now);
+    forget(id);
   } else {
+    if (!ours) policy_->add(transfer.request, now);
+    transfer.generation = generation_;
+    accounting_.returned(transfer.account, now);
     ++session.queued;
   }
   dispatch();
@@ -169,6 +210,7 @@ void Dispatcher::finish(Transfer& transfer, const Status& status) {
   if (status.ok()) {
     ++(transfer.write ? totals_.writes : totals_.reads);
     (transfer.write ? totals_.bytes_written : totals_.bytes_read) += transfer.length;
+    accounting_.count(transfer.account, transfer.write, transfer.length);
   }
   Connection& connection = *transfer.session->connection;
   if (connection.closed()) return;

@@ -40,6 +40,8 @@ bool MetaSession::dispatch(const Frame& frame) {
       return on_status(frame);
     case wire::Type::cluster:
       return on_cluster(frame);
+    case wire::Type::set_policy:
+      return on_set_policy(frame);
     case wire::Type::open:
       return on_open(frame);
     case wire::Type::lookup:
@@ -85,7 +87,10 @@ bool MetaSession::on_status(const Frame& frame) {
   flatbuffers::FlatBufferBuilder builder(256);
   const auto kind = builder.CreateString("meta");
   const auto version = builder.CreateString(TUTTI_VERSION);
+  const Result<PolicyRecord> policy = service_.policy.read();
+  const auto policy_text = builder.CreateString(policy.ok() ? policy->now.policy : "");
   wire::ServerStatusReplyBuilder reply(builder);
+  reply.add_policy(policy_text);
   reply.add_kind(kind);
   reply.add_version(version);
   reply.add_uptime((service_.env.clock.now() - service_.started).count());
@@ -94,16 +99,6 @@ bool MetaSession::on_status(const Frame& frame) {
   reply.add_files(superblock.files);
   builder.Finish(reply.Finish());
   connection_->send(wire::reply_type(wire::Type::status), frame.id, wire::bytes(builder)).ignore();
-  return true;
-}
-
-bool MetaSession::on_cluster(const Frame& frame) {
-  if (wire::parse<wire::ClusterRequest>(frame.payload) == nullptr) return false;
-  flatbuffers::FlatBufferBuilder builder(256);
-  wire::ClusterReplyBuilder reply(builder);
-  reply.add_wall(service_.env.clock.wall().count());
-  builder.Finish(reply.Finish());
-  connection_->send(wire::reply_type(wire::Type::cluster), frame.id, wire::bytes(builder)).ignore();
   return true;
 }
 

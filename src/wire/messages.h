@@ -52,8 +52,8 @@ constexpr std::uint16_t reply_type(Type type) {
 enum Right : std::uint32_t {
   kRightRead = 1,
   kRightWrite = 2,
-  kRightLength = 4,  // to ask for the length, as stat does
-  kRightRemove = 8,  // servers among themselves
+  kRightLength = 4,   // to ask for the length, as stat does
+  kRightRemove = 8,   // servers among themselves
   kRightPolicy = 16,  // the same: to change the request policy
 };
 
@@ -79,9 +79,12 @@ enum AttributeMask : std::uint32_t {
 inline constexpr std::int64_t kTimeNow = INT64_MIN;
 // As a stripe count: all data servers.
 inline constexpr std::uint32_t kAllServers = 0xffffffffU;
+// As an application in accounts: those that are not told apart.
+inline constexpr std::uint64_t kOtherApplications = ~std::uint64_t{0};
 
 inline constexpr std::size_t kMaxName = 255;
 inline constexpr std::size_t kMaxPath = 4096;
+inline constexpr std::size_t kMaxPolicy = 1024;              // bytes of a policy's name with its parameters
 inline constexpr std::size_t kMaxExtents = 4096;             // of one transfer request
 inline constexpr std::size_t kMaxSegments = 4096;            // of one transfer request
 inline constexpr std::uint64_t kMaxTransfer = 64ULL << 20U;  // bytes of one transfer request
@@ -98,6 +101,14 @@ const T* parse(std::span<const std::byte> payload) {
                                  16384);
   if (!verifier.VerifyBuffer<T>(nullptr)) return nullptr;
   return flatbuffers::GetRoot<T>(payload.data());
+}
+
+// Whether the structs of a vector lie where they may be read. The verifier looks at the place of a vector, not at
+// that of its elements.
+template <typename T>
+bool aligned(const flatbuffers::Vector<const T*>* list) {
+  return list == nullptr || list->size() == 0 ||
+         reinterpret_cast<std::uintptr_t>(list->Data()) % alignof(T) == 0;
 }
 
 // The bytes of a finished builder.

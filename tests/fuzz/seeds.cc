@@ -113,6 +113,16 @@ void other_seeds(const std::filesystem::path& directory) {
   make("renew", [&](Builder& b) { b.Finish(wire::CreateRenewRequest(b, &capability)); });
   make("commit", [&](Builder& b) { b.Finish(wire::CreateCommitRequest(b, &capability, 5)); });
   make("status", [](Builder& b) { b.Finish(wire::CreateStatusRequest(b)); });
+  make("cluster", [](Builder& b) { b.Finish(wire::CreateClusterRequest(b)); });
+  make("applications", [](Builder& b) { b.Finish(wire::CreateApplicationsRequest(b)); });
+  make("policy_change", [&](Builder& b) {
+    const auto policy = b.CreateString("window;interval=250");
+    b.Finish(wire::CreatePolicyChangeRequest(b, &capability, 1, 2, 3, policy, 1'293'840'001'000'000'000));
+  });
+  make("set_policy", [](Builder& b) {
+    const auto policy = b.CreateString("window;interval=250");
+    b.Finish(wire::CreateSetPolicyRequest(b, policy));
+  });
   make("session", [](Builder& b) {
     const auto job = b.CreateString("job");
     const auto program = b.CreateString("program");
