@@ -164,6 +164,13 @@ std::string ConfigReader::string(std::string_view key, std::string_view fallback
   return value ? *value : std::string(fallback);
 }
 
+std::string ConfigReader::word(std::string_view key, std::string_view fallback) {
+  const toml::node* value = find(node_->table, key);
+  if (value == nullptr || !value->is_integer()) return string(key, fallback);
+  node_->asked.emplace_back(key);
+  return fmt::format("{}", value->as_integer()->get());
+}
+
 std::string ConfigReader::choice(std::string_view key, std::string_view fallback,
                                  std::span<const std::string> allowed) {
   std::string value = string(key, fallback);

@@ -32,6 +32,8 @@ class ConfigReader {
   void require(std::string_view key);
 
   std::string string(std::string_view key, std::string_view fallback = {});
+  // A string, or an integer as its digits.
+  std::string word(std::string_view key, std::string_view fallback = {});
   // One of `allowed`; another word is an error that lists them.
   std::string choice(std::string_view key, std::string_view fallback, std::span<const std::string> allowed);
   bool boolean(std::string_view key, bool fallback);

@@ -85,6 +85,7 @@ Result<std::unique_ptr<Client>> Client::open(const Globals& globals, const Clust
   options.application = application_id(globals);
   options.job = variable_or_empty("SLURM_JOB_ID");
   options.program = "tutti";
+  options.application_range = config.application_range(options.program);
   const Log log = Log::to_stderr("tutti", globals.verbose ? LogLevel::debug : LogLevel::warn);
   return std::unique_ptr<Client>(new Client(config, std::move(options), log));
 }

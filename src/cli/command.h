@@ -102,6 +102,7 @@ void add_serve(Command& root);
 void add_up(Command& root);
 void add_down(Command& root);
 void add_status(Command& root);
+void add_policy(Command& root);
 void add_ls(Command& root);
 void add_put(Command& root);
 void add_get(Command& root);

@@ -28,6 +28,7 @@ struct UpOptions {
 
 struct UpReport {
   ClusterConfig config;
+  std::string policy;                // that the cluster follows: `tutti policy set` may have changed it since
   std::vector<std::string> started;  // names of daemons
   bool fresh = false;                // the directory was made now
 };

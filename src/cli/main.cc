@@ -31,6 +31,7 @@ void add_commands(Command root) {
   add_up(root);
   add_down(root);
   add_status(root);
+  add_policy(root);
   add_demo(root);
   add_run(root);
   add_ls(root);

@@ -206,6 +206,7 @@ Status serve_meta(Daemon& daemon) {
   options.data_servers = config.data;
   options.stripe_size = config.stripe_size;
   options.stripe_count = config.stripe_count;
+  options.policy = config.policy;
   options.capability_lifetime = config.capability_lifetime;
   options.root_uid = config.owner ? config.owner->uid : ::geteuid();
   options.root_gid = config.owner ? config.owner->gid : ::getegid();
@@ -228,8 +229,9 @@ Status serve_data(Daemon& daemon, std::uint32_t index) {
   files.log = daemon.log;
   auto store = FileStore::open(daemon.loop, daemon.state.store_path(daemon.name), files);
   if (!store.ok()) return store.status();
-  auto policy = make_request_policy(
-      with_default_interval(config.policy, on_rotating_disk(daemon.state.store_path(daemon.name))));
+  const bool rotational = config.device == "hdd" ||
+                          (config.device == "none" && on_rotating_disk(daemon.state.store_path(daemon.name)));
+  auto policy = make_request_policy(with_default_interval(config.policy, rotational));
   if (!policy.ok()) return policy.status();
   const auto modelled = modelled_device(daemon.loop.clock(), **store, config.device, index);
   DataServerOptions options;
@@ -238,11 +240,16 @@ Status serve_data(Daemon& daemon, std::uint32_t index) {
   options.boot = boot_number();
   options.max_queued = static_cast<std::size_t>(config.max_queued);
   options.max_queued_per_session = static_cast<std::size_t>(config.max_queued_per_session);
+  options.queue_memory = config.queue_memory;
   options.max_request_age = config.max_request_age;
+  options.meta = config.meta;
+  options.rotational = rotational;
+  options.applications = config.applications;
   DataServer server(daemon.env(), modelled ? static_cast<Store&>(*modelled) : **store, *std::move(policy),
                     daemon.key, options);
   auto listeners = listen(daemon, config.data[index]);
   if (!listeners.ok()) return listeners.status();
+  server.start();
   std::vector<Task<Status>> serving;
   for (auto& each : *listeners) serving.push_back(server.serve(std::move(each)));
   return serve_until_signal(daemon, std::move(serving));

@@ -4,6 +4,7 @@
 #include "cli/client.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/status_apps.h"
 
 namespace tutti::cli {
 namespace {
@@ -31,6 +32,7 @@ Json to_json(const ServerStatus& server) {
   out["free"] = server.free.count();
   out["queued"] = server.queued;
   out["in_service"] = server.in_service;
+  out["requests_per_second"] = server.requests_per_second;
   out["reads"] = server.reads;
   out["writes"] = server.writes;
   out["bytes_read"] = server.bytes_read.count();
@@ -44,7 +46,7 @@ std::string server_name(const ServerStatus& server) {
 
 std::vector<std::string> to_row(const ServerStatus& server) {
   if (!server.reachable.ok())
-    return {server_name(server), "down", "", "", "", "", "", "", "", server.address};
+    return {server_name(server), "down", "", "", "", "", "", "", "", "", server.address};
   const bool data = server.kind != "meta";
   auto only_data = [&](std::string text) { return data ? std::move(text) : std::string(); };
   return {server_name(server),
@@ -54,6 +56,7 @@ std::vector<std::string> to_row(const ServerStatus& server) {
           only_data(to_string(server.free)),
           std::to_string(server.sessions),
           only_data(fmt::format("{}+{}", server.queued, server.in_service)),
+          only_data(fmt::format("{:.0f}", server.requests_per_second)),
           only_data(fmt::format("{} ({})", server.reads, to_string(server.bytes_read))),
           only_data(fmt::format("{} ({})", server.writes, to_string(server.bytes_written))),
           server.address};
@@ -64,23 +67,25 @@ int run_status(const Globals& globals, bool json) {
   if (!client.ok()) return report("status", client.status());
   const auto servers = (*client)->run((*client)->files().status(kStatusPatience));
   std::size_t down = 0;
+  // The metadata server's word; the file's if it does not answer.
+  std::string policy = (*client)->config().policy;
   Json rows = Json::array();
-  Table table({"server", "state", "version", ">up for", ">free", ">clients", ">queue", ">reads", ">writes",
-               "address"});
+  Table table({"server", "state", "version", ">up for", ">free", ">clients", ">queue", ">requests/s",
+               ">reads", ">writes", "address"});
   for (const ServerStatus& server : servers) {
     down += server.reachable.ok() ? 0 : 1;
+    if (server.kind == "meta" && !server.policy.empty()) policy = server.policy;
     rows.push_back(to_json(server));
     table.add(to_row(server));
   }
   if (json) {
     const Json out = {{"cluster", fmt::format("0x{:016x}", (*client)->config().id)},
-                      {"policy", (*client)->config().policy},
+                      {"policy", policy},
                       {"healthy", down == 0},
                       {"servers", rows}};
     print_json(out);
   } else {
-    fmt::print("Cluster {:016x}, policy {}\n{}", (*client)->config().id, (*client)->config().policy,
-               table.text());
+    fmt::print("Cluster {:016x}, policy {}\n{}", (*client)->config().id, policy, table.text());
   }
   if (down == 0) return kSuccess;
   return report(
@@ -114,10 +119,14 @@ int run_df(const Globals& globals, bool json) {
 
 void add_status(Command& root) {
   auto json = std::make_shared<bool>(false);
+  auto apps = std::make_shared<bool>(false);
   Command status = root.add("status", "Show each server: whether it answers, space, queue, requests",
                             "tutti status --json");
   status.flag("--json", *json, "Print JSON");
-  status.action([&globals = root.globals(), json] { return run_status(globals, *json); });
+  status.flag("--apps", *apps, "Show applications instead: requests, bytes, times, and whom they waited for");
+  status.action([&globals = root.globals(), json, apps] {
+    return *apps ? run_status_apps(globals, *json) : run_status(globals, *json);
+  });
 }
 
 void add_df(Command& root) {

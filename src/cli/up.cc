@@ -163,11 +163,13 @@ Status start_missing(const StateDirectory& state, const std::vector<std::string>
   return failure;
 }
 
-Status check_answers(const Globals& globals, const ClusterConfig& config) {
+// Waits until all servers answer; `policy` becomes the one that the cluster follows.
+Status check_answers(const Globals& globals, const ClusterConfig& config, std::string& policy) {
   auto client = Client::open(globals, config);
   if (!client.ok()) return client.status();
   for (const ServerStatus& server : (*client)->run((*client)->files().status(kStartPatience))) {
     if (!server.reachable.ok()) return server.reachable.with_context(server.address);
+    if (server.kind == "meta") policy = server.policy;
   }
   return {};
 }
@@ -199,7 +201,7 @@ Result<UpReport> bring_up(const Globals& globals, const StateDirectory& state, c
   if (!config.ok()) return config.status();
   TUTTI_TRY(check_socket_paths(state.path(), config->servers()));
   TUTTI_TRY(start_missing(state, missing));
-  TUTTI_TRY(check_answers(globals, *config));
+  TUTTI_TRY(check_answers(globals, *config, report.policy));
   report.config = *std::move(config);
   report.started = missing;
   report.fresh = fresh;
@@ -216,7 +218,7 @@ int run_up(const Globals& globals, const UpOptions& options, bool json) {
   if (json) {
     Json out = {{"directory", state->path()},
                 {"servers", up->config.servers()},
-                {"policy", up->config.policy},
+                {"policy", up->policy},
                 {"started", up->started},
                 {"created", up->fresh}};
     return print_json(out);
@@ -224,7 +226,7 @@ int run_up(const Globals& globals, const UpOptions& options, bool json) {
   const bool all = up->started.size() == up->config.servers() + 1;
   fmt::print("{}: 1 metadata server and {} data servers in {}, policy {}\n",
              all ? "Cluster is up" : fmt::format("Started {} again", fmt::join(up->started, ", ")),
-             up->config.servers(), state->path(), up->config.policy);
+             up->config.servers(), state->path(), up->policy);
   return kSuccess;
 }
 

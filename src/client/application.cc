@@ -1,22 +1,8 @@
 #include "client/application.h"
 
-#include <charconv>
-
 #include "base/hash.h"
 
 namespace tutti {
-namespace {
-
-std::optional<std::uint64_t> number(std::string_view text) {
-  std::uint64_t value = 0;
-  const int base = text.starts_with("0x") ? 16 : 10;
-  if (base == 16) text.remove_prefix(2);
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (error != std::errc() || stop != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-}  // namespace
 
 std::string launch_name(const Environment& environment) {
   if (const std::string space = environment("PMIX_NAMESPACE"); !space.empty()) {
@@ -39,23 +25,9 @@ std::string batch_job(const Environment& environment) {
   return "";
 }
 
-Result<ApplicationRange> parse_application_range(std::string_view text) {
-  if (text.empty()) return ApplicationRange{};
-  const auto dash = text.find('-');
-  const auto low = number(text.substr(0, dash));
-  const auto high = dash == std::string_view::npos ? low : number(text.substr(dash + 1));
-  if (!low || !high || *low == 0 || *high < *low)
-    return Status(Code::invalid,
-                  "'" + std::string(text) + "' is neither a number above 0 nor a range of them, as 100-199");
-  return ApplicationRange{*low, *high};
-}
-
-std::uint64_t choose_application(const ApplicationRange& setting, std::string_view launch,
-                                 std::uint64_t random) {
+std::uint64_t choose_application(std::string_view launch, std::uint64_t random) {
   const std::uint64_t drawn = launch.empty() ? random : stable_hash(launch);
-  if (setting.high == 0) return drawn == 0 ? 1 : drawn;
-  const std::uint64_t span = setting.high - setting.low;
-  return setting.low + (span + 1 == 0 ? drawn : drawn % (span + 1));
+  return drawn == 0 ? 1 : drawn;
 }
 
 }  // namespace tutti

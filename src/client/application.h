@@ -3,11 +3,8 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
-
-#include "base/status.h"
 
 namespace tutti {
 
@@ -20,17 +17,8 @@ std::string launch_name(const Environment& environment);
 // The batch job, for accounting; empty outside of one.
 std::string batch_job(const Environment& environment);
 
-// The cluster's setting for programs that do not say who they are: nothing, a number, or a range from which ids are
-// taken ("100-199").
-struct ApplicationRange {
-  std::uint64_t low = 0;
-  std::uint64_t high = 0;  // 0: no setting
-};
-Result<ApplicationRange> parse_application_range(std::string_view text);
-
-// The id of a program without a hint: a place in the range of the setting, or any number but 0, from the hash of the
-// launch; without a name of the launch from `random`.
-std::uint64_t choose_application(const ApplicationRange& setting, std::string_view launch,
-                                 std::uint64_t random);
+// The id of a program without a hint, before the administrator's rules: any number but 0, from the hash of the launch;
+// without a name of the launch from `random`.
+std::uint64_t choose_application(std::string_view launch, std::uint64_t random);
 
 }  // namespace tutti

@@ -138,6 +138,7 @@ int tutti_connect(const char* cluster_file, const tutti_options* options, tutti_
     if (options->job != nullptr) wanted.job = options->job;
   }
   wanted.program = program_invocation_short_name;
+  wanted.application_range = config->application_range(wanted.program);
   *client = new (std::nothrow) tutti_client(*config, wanted);
   return *client != nullptr ? 0 : -ENOMEM;
 }

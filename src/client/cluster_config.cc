@@ -89,10 +89,24 @@ void read_service(ConfigReader& file, ClusterConfig& config) {
   config.max_queued = file.integer("max_queued", config.max_queued, 1, 100'000'000);
   config.max_queued_per_session =
       file.integer("max_queued_per_session", config.max_queued_per_session, 1, 100'000'000);
-  const auto application = parse_application_range(file.string("application"));
-  if (application.ok()) config.application = *application;
-  if (!application.ok()) file.fail("application", application.status().message());
+  config.queue_memory = file.bytes("queue_memory", config.queue_memory, 1_MiB, 16384_GiB);
   config.metadata_limit = file.bytes("metadata_limit", config.metadata_limit, 1_MiB, 16384_GiB);
+}
+
+// A key that may hold anything.
+std::string toml_key(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += fmt::format("\\{}", c);
+    } else if (code < 0x20 || code == 0x7f) {
+      out += fmt::format("\\u{:04x}", code);
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
 }
 
 // "1000:100"
@@ -125,13 +139,52 @@ void read_identity(ConfigReader& file, const std::filesystem::path& directory, C
   config.munge_socket = file.string("munge_socket");
 }
 
-// The part of the file about identity, of programs and of users; nothing for a plain cluster on one host.
+// "alice" or "1001"
+std::optional<std::uint32_t> parse_user(const std::string& text) {
+  std::uint32_t uid = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, uid);
+  if (error == std::errc() && stop == end) return uid;
+  const passwd* user = ::getpwnam(text.c_str());
+  if (user == nullptr) return std::nullopt;
+  return user->pw_uid;
+}
+
+void read_applications(ConfigReader& file, ClusterConfig& config) {
+  ConfigReader table = file.table("applications");
+  const auto range = [](ConfigReader& where, const std::string& key) {
+    const auto parsed = ApplicationRange::parse(where.word(key));
+    if (!parsed.ok()) where.fail(key, parsed.status().message());
+    return parsed.ok() ? *parsed : ApplicationRange();
+  };
+  config.applications.enforce = table.boolean("enforce", false);
+  if (!table.word("all").empty()) config.applications.all = range(table, "all");
+  ConfigReader users = table.table("users");
+  for (const std::string& name : users.keys()) {
+    const auto uid = parse_user(name);
+    if (!uid) users.fail(name, "this host knows no such user: use the number");
+    config.applications.users[uid.value_or(0)] = range(users, name);
+  }
+  ConfigReader programs = table.table("programs");
+  for (const std::string& name : programs.keys()) config.applications.programs[name] = range(programs, name);
+}
+
+// The part of the file about application ids. It ends the file: what follows a table belongs to it.
+std::string applications_text(const ApplicationRules& rules) {
+  if (rules.empty()) return "";
+  std::string text = fmt::format("\n[applications]\nenforce = {}\n", rules.enforce);
+  if (rules.all) text += fmt::format("all = \"{}\"\n", rules.all->text());
+  if (!rules.users.empty()) text += "[applications.users]\n";
+  for (const auto& [uid, range] : rules.users) text += fmt::format("\"{}\" = \"{}\"\n", uid, range.text());
+  if (!rules.programs.empty()) text += "[applications.programs]\n";
+  for (const auto& [name, range] : rules.programs)
+    text += fmt::format("{} = \"{}\"\n", toml_key(name), range.text());
+  return text;
+}
+
+// The part of the file about identity; nothing for a cluster on one host.
 std::string identity_text(const ClusterConfig& config, const std::filesystem::path& directory) {
   std::string text;
-  if (config.application.high != 0) {
-    text += fmt::format("application = \"{}-{}\"  # ids of MPI programs that do not say who they are\n",
-                        config.application.low, config.application.high);
-  }
   if (config.auth != "local") text += fmt::format("auth = \"{}\"\n", config.auth);
   if (!config.auth_keys.empty()) {
     text += fmt::format("auth_keys = [\"{}\"]\n", fmt::join(config.auth_keys, "\", \""));
@@ -200,6 +253,7 @@ Result<ClusterConfig> ClusterConfig::load(const std::string& path) {
   read_service(*file, config);
   const auto directory = std::filesystem::path(path).parent_path();
   read_identity(*file, directory, config);
+  read_applications(*file, config);
   auto resolve = [&](std::string& address, const char* key) {
     if (address.empty()) return;
     auto absolute = absolute_address(address, directory);
@@ -235,12 +289,18 @@ capability_lifetime = "{}s"
 max_request_age = "{}s"
 max_queued = {}
 max_queued_per_session = {}
+queue_memory = {}
 metadata_limit = {}
 )",
       kStateFormat, id, meta, servers, policy, stripe_size.count(), stripe_count, log_level, mover, device,
       capability_lifetime.count() / 1'000'000'000, max_request_age.count() / 1'000'000'000, max_queued,
-      max_queued_per_session, metadata_limit.count());
-  return replace_file(path, text + identity_text(*this, std::filesystem::path(path).parent_path()), mode);
+      max_queued_per_session, queue_memory.count(), metadata_limit.count());
+  const std::string identity = identity_text(*this, std::filesystem::path(path).parent_path());
+  return replace_file(path, text + identity + applications_text(applications), mode);
+}
+
+ApplicationRange ClusterConfig::application_range(const std::string& program) const {
+  return applications.range_for(::geteuid(), program);
 }
 
 SocketOptions ClusterConfig::socket_options(Log log) const {

@@ -12,9 +12,9 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "base/units.h"
-#include "client/application.h"
 #include "client/file_system.h"
 #include "env/real/socket_network.h"
+#include "policy/application_ids.h"
 
 namespace tutti {
 
@@ -36,8 +36,8 @@ struct ClusterConfig {
   Nanos max_request_age = 60_s;
   std::int64_t max_queued = 100'000;
   std::int64_t max_queued_per_session = 4'096;
+  Bytes queue_memory = 256_MiB;  // of requests that wait in one data server
   Bytes metadata_limit = 64_GiB;
-  ApplicationRange application;     // ids of MPI programs that do not say who they are: "7", "100-199"
   std::string auth = "local";          // who may come by TCP: local (nobody), key, munge
   std::vector<std::string> auth_keys;  // key files, at most two; absolute
   std::optional<Owner> owner;          // whom holders of a key act as; default: the servers' own ids
@@ -45,6 +45,7 @@ struct ClusterConfig {
   bool local_path = true;              // clients on a server's host leave TCP for its local socket
   std::string run_directory;           // of the servers' local sockets; default: run/ beside the file
   std::string munge_socket;            // default: libmunge's
+  ApplicationRules applications;       // which ids clients get
 
   // Addresses are absolute afterwards. Code::version if a newer Tutti wrote it.
   static Result<ClusterConfig> load(const std::string& path);
@@ -52,6 +53,8 @@ struct ClusterConfig {
   [[nodiscard]] Status save(const std::string& path, std::uint32_t mode) const;
 
   [[nodiscard]] ClusterMap map() const { return {id, meta, data}; }
+  // What a client of this user and program must do about its application id: for ClientOptions.
+  [[nodiscard]] ApplicationRange application_range(const std::string& program) const;
   [[nodiscard]] MoverChoice mover_choice() const;
   // What a daemon's or client's network needs of the file.
   [[nodiscard]] SocketOptions socket_options(Log log) const;

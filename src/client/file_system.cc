@@ -13,6 +13,9 @@ namespace {
 
 using Builder = flatbuffers::FlatBufferBuilder;
 
+constexpr std::uint64_t kClockSamples = 4;  // in a row, before the clock is left alone for a while
+constexpr Nanos kClockRefresh = 30_s;
+
 flatbuffers::Offset<wire::Place> place(Builder& builder, const std::string& path) {
   const auto text = builder.CreateString(path);
   return wire::CreatePlace(builder, wire::kRootInode, text);
@@ -21,6 +24,7 @@ flatbuffers::Offset<wire::Place> place(Builder& builder, const std::string& path
 ClientOptions complete(ClientOptions options, Random& random) {
   while (options.client == 0) options.client = random.next();
   if (options.application == 0) options.application = options.client;
+  options.application = options.application_range.fit(options.application);
   return options;
 }
 
@@ -75,15 +79,32 @@ FileSystem::Impl::Impl(Env given, ClusterMap cluster, ClientOptions wanted)
       map(std::move(cluster)),
       options(complete(std::move(wanted), env.random)),
       session(session_info(map, options)),
-      meta(env, session, "metadata server", map.meta),
-      locks(env, meta) {
+      cluster_clock(env.clock),
+      meta(env, session, "metadata server", map.meta, &cluster_clock),
+      locks(env, meta),
+      scope_(env.clock.executor()) {
   for (std::size_t i = 0; i < map.data.size(); ++i) {
     data.push_back(std::make_unique<ServerLink>(env, session, fmt::format("data server {}", i), map.data[i]));
   }
 }
 
 wire::Tag FileSystem::Impl::tag(Bytes bottleneck) {
-  return {options.application, env.clock.wall().count(), options.client, ++transfers_, bottleneck.count()};
+  refresh_clock();
+  return {options.application, wall().count(), options.client, ++transfers_, bottleneck.count()};
+}
+
+// Measures beside the operations, never before one: the first sample came with the session.
+void FileSystem::Impl::refresh_clock() {
+  const bool settled = cluster_clock.samples() >= kClockSamples;
+  const bool fresh = settled && env.clock.now() - cluster_clock.sampled() < kClockRefresh;
+  if (!options.correct_clock || fresh || measuring_) return;
+  measuring_ = true;
+  scope_.spawn(measure_clock());
+}
+
+Task<void> FileSystem::Impl::measure_clock() {
+  co_await meta.measure_clock();
+  measuring_ = false;
 }
 
 Task<Result<Bytes>> FileSystem::Impl::slot_length(const Layout& layout, std::uint32_t slot,
@@ -289,12 +310,17 @@ Task<Result<std::int64_t>> FileSystem::counter(std::uint64_t key, CounterOp op, 
 
 namespace {
 
-Task<Result<Channel::Reply>> ask_status(ServerLink& link, Nanos patience) {
+// A question without fields; both kinds are the same on the wire.
+Task<Result<Channel::Reply>> ask_once(ServerLink& link, wire::Type type, Nanos patience) {
   auto channel = co_await link.connect_once(patience);
   if (!channel.ok()) co_return channel.status();
   Builder builder(64);
   builder.Finish(wire::CreateStatusRequest(builder));
-  co_return co_await (*channel)->call(wire::request_type(wire::Type::status), wire::bytes(builder));
+  co_return co_await (*channel)->call(wire::request_type(type), wire::bytes(builder));
+}
+
+Task<Result<Channel::Reply>> ask_within(const Env& env, ServerLink& link, wire::Type type, Nanos patience) {
+  co_return co_await with_timeout(env.clock, patience, ask_once(link, type, patience), "status");
 }
 
 Task<ServerStatus> server_status(const Env& env, ServerLink& link, const char* kind, std::uint32_t index,
@@ -303,7 +329,7 @@ Task<ServerStatus> server_status(const Env& env, ServerLink& link, const char* k
   row.address = link.address();
   row.kind = kind;
   row.index = index;
-  const auto reply = co_await with_timeout(env.clock, patience, ask_status(link, patience), "status");
+  const auto reply = co_await ask_within(env, link, wire::Type::status, patience);
   row.reachable = reply.status();
   if (!reply.ok()) co_return row;
   const auto* message = wire::parse<wire::ServerStatusReply>(reply->payload);
@@ -322,6 +348,7 @@ Task<ServerStatus> server_status(const Env& env, ServerLink& link, const char* k
   row.files = message->files();
   row.bytes_read = Bytes(message->bytes_read());
   row.bytes_written = Bytes(message->bytes_written());
+  row.requests_per_second = message->requests_per_second();
   co_return row;
 }
 
@@ -335,6 +362,20 @@ Task<std::vector<ServerStatus>> FileSystem::status(Nanos patience) {
         server_status(impl_->env, *impl_->data[i], "data", static_cast<std::uint32_t>(i), patience));
   }
   co_return co_await when_all(std::move(tasks));
+}
+
+Task<ApplicationReport> FileSystem::applications(Nanos patience) {
+  std::vector<Task<Result<Channel::Reply>>> tasks;
+  for (const auto& link : impl_->data) {
+    tasks.push_back(ask_within(impl_->env, *link, wire::Type::applications, patience));
+  }
+  const auto replies = co_await when_all(std::move(tasks));
+  ApplicationMerger merger;
+  for (std::size_t i = 0; i < replies.size(); ++i) {
+    const Status status = replies[i].ok() ? merger.add(replies[i]->payload) : replies[i].status();
+    if (!status.ok()) merger.silent(status.with_context(impl_->data[i]->name()).to_string());
+  }
+  co_return merger.take();
 }
 
 Task<Result<SpaceInfo>> FileSystem::space() {

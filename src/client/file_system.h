@@ -15,8 +15,10 @@
 #include <string_view>
 #include <vector>
 
+#include "client/applications.h"
 #include "env/env.h"
 #include "layout/layout.h"
+#include "policy/application_ids.h"
 
 namespace tutti {
 
@@ -28,15 +30,18 @@ struct ClusterMap {
 };
 
 struct ClientOptions {
-  std::uint64_t client = 0;       // 0: drawn at random
-  std::uint64_t application = 0;  // 0: the client's id
-  std::string job;                // of the batch system, for accounting
+  std::uint64_t client = 0;            // 0: drawn at random
+  std::uint64_t application = 0;       // 0: the client's id
+  ApplicationRange application_range;  // what the administrator allows: any other id is mapped into it
+  std::string job;                     // of the batch system, for accounting
   std::string program;
   Nanos patience = 60_s;       // how long an operation goes on without word from a server before it fails
   Nanos first_patience = 5_s;  // the same for a server that has never answered
   Bytes piece = 4_MiB;         // the largest part of a transfer in one message
   std::size_t pieces_in_flight = 16;  // of one operation, but one for each server in any case
   std::uint32_t inline_limit = 8192;  // reads of at most so many bytes come inside the reply
+  // Whether request times are the cluster's (env/cluster_clock.h) or those of the own wall clock as it is.
+  bool correct_clock = true;
 };
 
 enum class FileType : std::uint8_t { file = 1, directory = 2, symlink = 3 };
@@ -96,6 +101,16 @@ struct ServerStatus {
   std::uint32_t sessions = 0, queued = 0, in_service = 0;
   std::uint64_t reads = 0, writes = 0, files = 0;
   Bytes bytes_read, bytes_written;
+  double requests_per_second = 0;  // data servers: over the last ten seconds
+};
+
+// The order of requests in the data servers.
+struct ClusterPolicy {
+  std::string policy;
+  std::uint64_t version = 0;
+  Nanos from;            // cluster's time from which it holds on all servers; 0: always did
+  std::string previous;  // what holds until then
+  Nanos now;             // cluster's time when this was said
 };
 
 struct SpaceInfo {
@@ -179,6 +194,12 @@ class FileSystem {
   Task<Result<std::int64_t>> counter(std::uint64_t key, CounterOp op, std::int64_t value);
   // One row for the metadata server and each data server, also for those that do not answer within `patience`.
   Task<std::vector<ServerStatus>> status(Nanos patience);
+  Task<Result<ClusterPolicy>> policy();
+  // Changes it on all data servers from the same moment, or fails with the name of one that cannot be reached and
+  // changes nothing. Only root and the cluster's owner may.
+  Task<Result<ClusterPolicy>> set_policy(std::string policy);
+  // The accounts of the data servers together; those that do not answer within `patience` are named.
+  Task<ApplicationReport> applications(Nanos patience);
 
   [[nodiscard]] const ClusterMap& map() const;
   [[nodiscard]] std::uint64_t client_id() const;

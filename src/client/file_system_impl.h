@@ -26,6 +26,8 @@ class FileSystem::Impl {
     co_return reply;
   }
 
+  // The cluster's time, or that of this host where the options say so.
+  [[nodiscard]] Nanos wall() const { return options.correct_clock ? cluster_clock.now() : env.clock.wall(); }
   // The tag of an operation that begins now. `bottleneck` is the bytes of its most loaded server.
   [[nodiscard]] wire::Tag tag(Bytes bottleneck = 0_B);
   // For a request that changes metadata: ascending without gaps, and the same number in every repetition.
@@ -39,14 +41,19 @@ class FileSystem::Impl {
   const ClusterMap map;
   const ClientOptions options;
   const SessionInfo session;
+  ClusterClock cluster_clock;
   ServerLink meta;
   std::vector<std::unique_ptr<ServerLink>> data;
   LockKeeper locks;
 
  private:
   Task<Result<Bytes>> slot_length(const Layout& layout, std::uint32_t slot, wire::Capability capability);
+  void refresh_clock();
+  Task<void> measure_clock();
   std::uint64_t transfers_ = 0;
   std::uint64_t changes_ = 0;
+  bool measuring_ = false;
+  Scope scope_;
 };
 
 Attributes to_attributes(const wire::Attributes& wire);

@@ -15,27 +15,29 @@ constexpr Nanos kAttempt = 5_s;  // for one connect and handshake
 
 }  // namespace
 
-ServerLink::ServerLink(const Env& env, const SessionInfo& info, std::string name, std::string address)
+ServerLink::ServerLink(const Env& env, const SessionInfo& info, std::string name, std::string address,
+                       ClusterClock* cluster_clock)
     : env_(env),
       info_(info),
       name_(std::move(name)),
       address_(std::move(address)),
+      cluster_clock_(cluster_clock),
       attempt_ended_(env.clock.executor()),
       scope_(env.clock.executor()) {}
 
 void ServerLink::heard() {
   known_ = true;
   last_word_ = env_.clock.now();
-  backoff_ = Nanos();
 }
 
 Task<Result<std::shared_ptr<Channel>>> ServerLink::ready(Nanos since) {
+  Nanos backoff;
   for (;;) {
     if (channel_ && !channel_->closed()) co_return channel_;
     auto made = co_await connect_once(kAttempt);
     if (made.ok()) co_return made;
     if (made.code() != Code::unavailable && made.code() != Code::timed_out) co_return made.status();
-    TUTTI_CO_TRY(co_await pause(since, made.status()));
+    TUTTI_CO_TRY(co_await pause(since, made.status(), backoff));
   }
 }
 
@@ -76,6 +78,7 @@ Task<Result<std::shared_ptr<Channel>>> ServerLink::attempt() {
   const auto program = builder.CreateString(info_.program);
   builder.Finish(wire::CreateSessionRequest(builder, wire::kProtocolVersion, info_.client, info_.application,
                                             job, program));
+  const Nanos sent = env_.clock.now();
   auto reply = co_await channel->call(wire::request_type(wire::Type::session), wire::bytes(builder));
   if (!reply.ok()) co_return reply.status();
   const auto* message = wire::parse<wire::SessionReply>(reply->payload);
@@ -85,10 +88,25 @@ Task<Result<std::shared_ptr<Channel>>> ServerLink::attempt() {
   if (info_.cluster != 0 && message->cluster() != info_.cluster) {
     co_return Status(Code::invalid, fmt::format("{} at {} belongs to another cluster", name_, address_));
   }
+  if (cluster_clock_ != nullptr)
+    cluster_clock_->sample(sent, env_.clock.now(), Nanos(message->server_wall()));
   co_return channel;
 }
 
-Task<Status> ServerLink::pause(Nanos since, const Status& failure) {
+Task<void> ServerLink::measure_clock() {
+  const std::shared_ptr<Channel> channel = channel_;
+  if (cluster_clock_ == nullptr || !channel || channel->closed()) co_return;
+  flatbuffers::FlatBufferBuilder builder(64);
+  builder.Finish(wire::CreateClusterRequest(builder));
+  const Nanos sent = env_.clock.now();
+  const auto reply = co_await channel->call(wire::request_type(wire::Type::cluster), wire::bytes(builder));
+  if (!reply.ok()) co_return;
+  const auto* message = wire::parse<wire::ClusterReply>(reply->payload);
+  if (message == nullptr || !wire::status_of(*message).ok()) co_return;
+  cluster_clock_->sample(sent, env_.clock.now(), Nanos(message->wall()));
+}
+
+Task<Status> ServerLink::pause(Nanos since, const Status& failure, Nanos& backoff) {
   const Nanos now = env_.clock.now();
   const Nanos patience = known_ ? info_.patience : info_.first_patience;
   const Nanos word = known_ ? std::max(since, last_word_) : since;
@@ -96,11 +114,11 @@ Task<Status> ServerLink::pause(Nanos since, const Status& failure) {
     co_return Status(Code::timed_out, fmt::format("{} ({}) has not answered for {}: {}", name_, address_,
                                                   to_string(patience), failure.message()));
   }
-  backoff_ = std::clamp(backoff_ * 2, kFirstPause, kLongestPause);
+  backoff = std::clamp(backoff * 2, kFirstPause, kLongestPause);
   // Jitter keeps a thousand clients from knocking in the same instant.
   const auto jitter =
-      static_cast<std::int64_t>(env_.random.below(static_cast<std::uint64_t>(backoff_.count() / 2)));
-  const Nanos length = std::min(backoff_ - Nanos(jitter), patience);
+      static_cast<std::int64_t>(env_.random.below(static_cast<std::uint64_t>(backoff.count() / 2)));
+  const Nanos length = std::min(backoff - Nanos(jitter), patience);
   co_await env_.clock.sleep(length);
   co_return Status();
 }

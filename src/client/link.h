@@ -11,6 +11,7 @@
 #include <string>
 
 #include "env/channel.h"
+#include "env/cluster_clock.h"
 #include "env/env.h"
 #include "wire/messages.h"
 
@@ -29,8 +30,10 @@ struct SessionInfo {
 
 class ServerLink {
  public:
-  // `name` is for messages: "metadata server", "data server 2". The references must outlive the link.
-  ServerLink(const Env& env, const SessionInfo& info, std::string name, std::string address);
+  // `name` is for messages: "metadata server", "data server 2". The references must outlive the link. `cluster_clock`
+  // learns from this server if it is not null.
+  ServerLink(const Env& env, const SessionInfo& info, std::string name, std::string address,
+             ClusterClock* cluster_clock = nullptr);
   ServerLink(const ServerLink&) = delete;
   ServerLink& operator=(const ServerLink&) = delete;
   ~ServerLink() = default;
@@ -44,10 +47,15 @@ class ServerLink {
   template <typename Reply>
   Task<Result<Channel::Reply>> call(std::uint16_t type, std::span<const std::byte> payload);
 
+  // Asks for the time, if there is a connection, and tells the cluster clock.
+  Task<void> measure_clock();
+
   // The server answered: patience counts from now.
   void heard();
   // After a failed attempt: waits a little, or returns why it is time to give up.
-  Task<Status> pause(Nanos since, const Status& failure);
+  // `backoff` belongs to the caller's operation, zero at first, and grows from pause to pause: one that is told to wait
+  // must not come ever faster because others are served.
+  Task<Status> pause(Nanos since, const Status& failure, Nanos& backoff);
 
   [[nodiscard]] const std::string& address() const { return address_; }
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -60,18 +68,19 @@ class ServerLink {
   const SessionInfo& info_;
   std::string name_;
   std::string address_;
+  ClusterClock* cluster_clock_;
   std::shared_ptr<Channel> channel_;
   bool connecting_ = false;
   Event attempt_ended_;
   Nanos last_word_;  // when the server last answered; meaningful if known_
   bool known_ = false;
-  Nanos backoff_;
   Scope scope_;
 };
 
 template <typename Reply>
 Task<Result<Channel::Reply>> ServerLink::call(std::uint16_t type, std::span<const std::byte> payload) {
   const Nanos since = env_.clock.now();
+  Nanos backoff;
   for (;;) {
     auto channel = co_await ready(since);
     if (!channel.ok()) co_return channel.status();
@@ -87,7 +96,7 @@ Task<Result<Channel::Reply>> ServerLink::call(std::uint16_t type, std::span<cons
       }
     }
     if (failure.code() != Code::unavailable && failure.code() != Code::busy) co_return failure;
-    TUTTI_CO_TRY(co_await pause(since, failure));
+    TUTTI_CO_TRY(co_await pause(since, failure, backoff));
   }
 }
 

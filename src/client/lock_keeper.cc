@@ -58,6 +58,7 @@ Task<Status> LockKeeper::ask(Lock& lock, std::uint64_t number, bool reclaim, Nan
   const Nanos since = env_.clock.now();
   const Nanos deadline = since + std::min(patience, Nanos::max() - since);
   Ask pending(*this, number);
+  Nanos backoff;
   for (;;) {
     auto channel = co_await meta_.ready(since);
     if (!channel.ok()) co_return channel.status();
@@ -82,7 +83,7 @@ Task<Status> LockKeeper::ask(Lock& lock, std::uint64_t number, bool reclaim, Nan
       }
     }
     if (failure.code() != Code::unavailable && failure.code() != Code::busy) co_return failure;
-    TUTTI_CO_TRY(co_await meta_.pause(since, failure));
+    TUTTI_CO_TRY(co_await meta_.pause(since, failure, backoff));
   }
 }
 

@@ -162,6 +162,7 @@ Task<Status> OpenFile::Impl::move(Job& job, const Piece& piece) {
   ServerLink& server = link(piece.slot);
   const Nanos since = system_.env.clock.now();
   int renewals = 0;
+  Nanos backoff;
   for (;;) {
     auto channel = co_await server.ready(since);
     if (!channel.ok()) co_return channel.status();
@@ -190,7 +191,7 @@ Task<Status> OpenFile::Impl::move(Job& job, const Piece& piece) {
     switch (failure.code()) {
       case Code::unavailable:
       case Code::busy:
-        TUTTI_CO_TRY(co_await server.pause(since, failure));
+        TUTTI_CO_TRY(co_await server.pause(since, failure, backoff));
         break;
       case Code::expired:
         if (++renewals > 3) co_return failure;
@@ -395,7 +396,7 @@ Task<Status> OpenFile::Impl::close() {
   if (!written_) co_return Status();
   for (int renewals = 0;; ++renewals) {
     flatbuffers::FlatBufferBuilder builder(256);
-    builder.Finish(wire::CreateCommitRequest(builder, &capability_, system_.env.clock.wall().count()));
+    builder.Finish(wire::CreateCommitRequest(builder, &capability_, system_.wall().count()));
     auto reply = co_await system_.ask_meta<wire::StatusReply>(wire::Type::commit, wire::bytes(builder));
     if (reply.code() == Code::expired && renewals < 3) {
       TUTTI_CO_TRY(co_await renew());

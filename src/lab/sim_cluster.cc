@@ -46,6 +46,7 @@ struct SimCluster::DataProcess {
     options.index = index;
     options.cluster = cluster.map_.id;
     options.boot = 1 + cluster.losses_.at(index);
+    if (cluster.options_.follow_meta) options.meta = cluster.map_.meta;
     return options;
   }
   Random random;
@@ -90,6 +91,7 @@ SimCluster::SimCluster(const SimClusterOptions& options)
   }
   options_.meta.cluster = map_.id;
   options_.meta.data_servers = map_.data;
+  options_.meta.policy = options_.policy;
   kv_ = std::make_unique<MemoryKv>(clock(meta_node()), MemoryKvOptions{options_.metadata_sync},
                                    simulation_.random().fork());
   data_.resize(options_.servers);
@@ -131,6 +133,7 @@ Task<void> SimCluster::run_meta(SimCluster& cluster, MetaProcess& process,
 
 Task<void> SimCluster::run_data(SimCluster& cluster, DataProcess& process,
                                 std::unique_ptr<Listener> listener) {
+  process.server.start();
   const Status status = co_await process.server.serve(std::move(listener));
   cluster.fail(status.with_context("data server"));
 }

@@ -36,11 +36,14 @@ struct SimClusterOptions {
   std::string policy = "fcfs";
   // For experiments with policies that the product does not have; `policy` then only names it. By data server.
   std::function<std::unique_ptr<RequestPolicy>(std::uint32_t)> policy_maker;
-  DataServerOptions data;        // index and cluster are set by the cluster
-  MetaServerOptions meta;        // cluster and data_servers are set by the cluster
+  DataServerOptions data;        // index, cluster, boot and meta are set by the cluster
+  MetaServerOptions meta;        // cluster, data_servers and policy are set by the cluster
   Nanos metadata_sync = 230_us;  // what a durable commit costs
   std::vector<Nanos> skew;       // of the wall clocks, by node; missing: none
-  Log log;                       // of all servers and clients
+  // Whether data servers keep up with the metadata server (clock, changes of the policy) as in the real world. They
+  // ask every 30 s, so the simulation never runs dry.
+  bool follow_meta = false;
+  Log log;  // of all servers and clients
 };
 
 // A client process on one of the client nodes. Destroying it is the death of the process.

@@ -96,10 +96,9 @@ void Runtime::start() {
 }
 
 std::uint64_t Runtime::draw_application() {
-  ApplicationRange setting;
-  if (const auto config = ClusterConfig::load(default_cluster_file()); config.ok())
-    setting = config->application;
-  return choose_application(setting, launch_name(&variable), random_.next());
+  const std::uint64_t drawn = choose_application(launch_name(&variable), random_.next());
+  const auto config = ClusterConfig::load(default_cluster_file());
+  return config.ok() ? config->application_range(program_invocation_short_name).fit(drawn) : drawn;
 }
 
 void Runtime::finish() {
@@ -135,6 +134,7 @@ Result<FileSystem*> Runtime::file_system(std::uint64_t application) {
     options.application = application;
     options.job = batch_job(&variable);
     options.program = program_invocation_short_name;
+    options.application_range = connection_->config.application_range(options.program);
     if (const auto patience = parse_duration(variable("TUTTI_PATIENCE")); patience.ok())
       options.patience = *patience;
     const Env env{loop_.clock(), connection_->network, random_, log_};

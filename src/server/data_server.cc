@@ -8,6 +8,7 @@
 
 #include "base/version.h"
 #include "env/combine.h"
+#include "server/accounting_reply.h"
 
 namespace tutti {
 namespace {
@@ -20,12 +21,6 @@ flatbuffers::Offset<flatbuffers::String> message_of(flatbuffers::FlatBufferBuild
 }
 
 std::uint16_t code_of(const Status& status) { return static_cast<std::uint16_t>(status.code()); }
-
-// The verifier looks at the place of a vector, not at that of its elements.
-template <typename T>
-bool aligned(const flatbuffers::Vector<const T*>* list) {
-  return list == nullptr || reinterpret_cast<std::uintptr_t>(list->Data()) % alignof(T) == 0;
-}
 
 }  // namespace
 
@@ -101,6 +96,13 @@ class DataServer::Session {
     }
     if (status.ok()) {
       client_ = client;
+      const ApplicationRules& rules = server_.options_.applications;
+      if (rules.enforce) {
+        allowed_ = rules.range_for(connection().peer().uid,
+                                   request->program() != nullptr ? request->program()->string_view() : "");
+      }
+      link_->program = wire::text(request->program()).substr(0, wire::kMaxName);
+      link_->job = wire::text(request->job()).substr(0, wire::kMaxName);
       server_.sessions_.emplace(client, this);
     }
     flatbuffers::FlatBufferBuilder builder;
@@ -128,6 +130,12 @@ class DataServer::Session {
         return truncate(frame);
       case wire::Type::status:
         return server_status(frame.id);
+      case wire::Type::cluster:
+        return cluster(frame);
+      case wire::Type::policy_change:
+        return policy_change(frame);
+      case wire::Type::applications:
+        return applications(frame);
       default:
         return {Code::malformed, fmt::format("unknown message type {}", frame.type)};
     }
@@ -153,13 +161,14 @@ class DataServer::Session {
   Status transfer(const Frame& frame, bool write) {
     const auto* request = wire::parse<wire::TransferRequest>(frame.payload);
     if (request == nullptr || request->capability() == nullptr || request->tag() == nullptr ||
-        request->extents() == nullptr || request->extents()->size() == 0 || !aligned(request->extents()) ||
-        !aligned(request->segments())) {
+        request->extents() == nullptr || request->extents()->size() == 0 ||
+        !wire::aligned(request->extents()) || !wire::aligned(request->segments())) {
       return {Code::malformed, "transfer request"};
     }
     const auto type = write ? wire::Type::write : wire::Type::read;
     Status status = check(*request->capability(), write ? wire::kRightWrite : wire::kRightRead);
     if (status.ok() && (server_.dispatcher_.queued() >= server_.options_.max_queued ||
+                        server_.dispatcher_.memory() >= server_.options_.queue_memory ||
                         link_->queued >= server_.options_.max_queued_per_session)) {
       status = Status(Code::busy, "the server's queue is full: wait and repeat");
     }
@@ -174,13 +183,15 @@ class DataServer::Session {
     job->object = ObjectId{request->capability()->file()};
     job->session = link_;
     job->inside_reply = !write && job->length.count() <= std::min(request->inline_limit(), wire::kMaxInline);
-    if (job->inside_reply) job->inside.resize(job->length.count());
     if (!write && !job->inside_reply) job->take = request->take();
     // A client may not claim to have waited for ever, nor to come from the future.
-    const Nanos wall = server_.env_.clock.wall();
+    const Nanos wall = server_.cluster_clock_.now();
     const Nanos request_time =
         std::clamp(Nanos(request->tag()->request_time()), wall - server_.options_.max_request_age, wall);
-    server_.dispatcher_.add(std::move(job), *request->tag(), request_time);
+    const wire::Tag& claim = *request->tag();
+    const wire::Tag tag(allowed_.fit(claim.application()), claim.request_time(), claim.client(),
+                        claim.sequence(), claim.bottleneck());
+    server_.dispatcher_.add(std::move(job), tag, request_time, wall);
     return {};
   }
 
@@ -304,8 +315,41 @@ class DataServer::Session {
     fields.add_writes(dispatcher.totals().writes);
     fields.add_bytes_read(dispatcher.totals().bytes_read.count());
     fields.add_bytes_written(dispatcher.totals().bytes_written.count());
+    fields.add_requests_per_second(server_.dispatcher_.requests_per_second());
     builder.Finish(fields.Finish());
     return connection().send(wire::reply_type(wire::Type::status), id, wire::bytes(builder));
+  }
+
+  Status cluster(const Frame& frame) {
+    if (wire::parse<wire::ClusterRequest>(frame.payload) == nullptr)
+      return {Code::malformed, "cluster request"};
+    const PolicyVersion& active = server_.policy_switch_.active();
+    flatbuffers::FlatBufferBuilder builder(256);
+    const auto policy = builder.CreateString(server_.dispatcher_.policy_name());
+    wire::ClusterReplyBuilder fields(builder);
+    fields.add_wall(server_.env_.clock.wall().count());
+    fields.add_version(active.version);
+    fields.add_change(active.change);
+    fields.add_policy(policy);
+    fields.add_from(active.from.count());
+    fields.add_rotational(server_.options_.rotational);
+    builder.Finish(fields.Finish());
+    return connection().send(wire::reply_type(wire::Type::cluster), frame.id, wire::bytes(builder));
+  }
+
+  Status policy_change(const Frame& frame) {
+    const auto message = read_policy_change(server_.key_, frame.payload, server_.cluster_clock_.now());
+    if (message.code() == Code::malformed) return message.status();
+    reply(wire::Type::policy_change, frame.id,
+          message.ok() ? server_.policy_switch_.take(*message) : message.status());
+    return {};
+  }
+
+  Status applications(const Frame& frame) {
+    if (wire::parse<wire::ApplicationsRequest>(frame.payload) == nullptr)
+      return {Code::malformed, "applications request"};
+    const auto reply = applications_reply(server_.dispatcher_.accounts());
+    return connection().send(wire::reply_type(wire::Type::applications), frame.id, wire::bytes(reply));
   }
 
   DataServer& server_;
@@ -313,6 +357,7 @@ class DataServer::Session {
   std::shared_ptr<Event> gone_;
   std::uint64_t client_ = 0;
   wire::Capability genuine_;  // the last one that was; at first one that gives no rights
+  ApplicationRange allowed_;
   Scope scope_;
 };
 
@@ -321,9 +366,14 @@ DataServer::DataServer(Env env, Store& store, std::unique_ptr<RequestPolicy> pol
     : env_(std::move(env)),
       store_(store),
       key_(key),
-      options_(options),
+      options_(std::move(options)),
       started_(env_.clock.now()),
-      dispatcher_(env_, store, std::move(policy), options.boot),
+      cluster_clock_(env_.clock),
+      dispatcher_(env_, store, std::move(policy), options_.boot),
+      follower_(env_, {options_.meta, options_.cluster, 0},
+                fmt::format("tutti data server {}", options_.index), cluster_clock_,
+                [this](const wire::ClusterReply& reply) { policy_switch_.heard(reply); }),
+      policy_switch_(env_, dispatcher_, cluster_clock_, options_.rotational, [this] { follower_.ask_now(); }),
       scope_(env_.clock.executor()) {}
 
 DataServer::~DataServer() = default;

@@ -49,16 +49,18 @@ Dispatcher::Dispatcher(const Env& env, Store& store, std::unique_ptr<RequestPoli
       store_(store),
       policy_(std::move(policy)),
       boot_(boot),
+      rate_(env.clock.now()),
       reply_(1024),
       ask_again_(*this),
       scope_(env.clock.executor()) {}
 
-void Dispatcher::add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, Nanos request_time) {
-  transfer->id = next_id_++;
-  QueuedRequest request;
-  request.id = transfer->id;
+void Dispatcher::add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, Nanos request_time,
+                     Nanos arrival) {
+  QueuedRequest& request = transfer->request;
+  request.id = next_id_++;
   request.application = tag.application();
   request.request_time = request_time;
+  request.arrival = arrival;
   request.client = tag.client();
   request.sequence = tag.sequence();
   request.object = transfer->object.value;
@@ -67,10 +69,15 @@ void Dispatcher::add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, N
   request.write = transfer->write;
   request.bottleneck = Bytes(tag.bottleneck());
   Transfer& added = *transfer;
-  ++added.session->queued;
+  SessionLink& session = *added.session;
+  ++session.queued;
   ++queued_;
-  transfers_.emplace(added.id, std::move(transfer));
-  policy_->add(request, env_.clock.now());
+  const Nanos now = env_.clock.now();
+  added.account = accounting_.arrived(request.application, session.program, session.job, now);
+  added.generation = generation_;
+  memory_ += added.memory();
+  transfers_.emplace(request.id, std::move(transfer));
+  policy_->add(request, now);
   dispatch();
   if (added.write && added.in_store == 0 && added.length <= kEarlyPull &&
       early_ + added.length <= kMostPulledEarly) {
@@ -90,6 +97,24 @@ Task<void> Dispatcher::pull_early(Transfer& transfer) {
   leave(transfer);
 }
 
+void Dispatcher::change_policy(std::unique_ptr<RequestPolicy> policy) {
+  std::vector<std::uint64_t> queued;
+  for (const auto& [id, transfer] : transfers_) {
+    if (transfer->in_store == 0 && !transfer->finished) queued.push_back(id);
+  }
+  std::sort(queued.begin(), queued.end());
+  policy_ = std::move(policy);
+  ++generation_;
+  ask_again_.disarm();
+  const Nanos now = env_.clock.now();
+  for (const std::uint64_t id : queued) {
+    Transfer& transfer = *transfers_.at(id);
+    policy_->add(transfer.request, now);
+    transfer.generation = generation_;
+  }
+  dispatch();
+}
+
 void Dispatcher::drop(const SessionLink& session) {
   std::vector<std::uint64_t> ids;
   for (const auto& [id, transfer] : transfers_) {
@@ -104,6 +129,7 @@ void Dispatcher::drop(const SessionLink& session) {
     --transfer.session->queued;
     --queued_;
     transfer.finished = transfer.dropped = true;
+    accounting_.dropped(transfer.account, now);
     policy_->drop(id, now);
     if (transfer.at_work == 0) forget(transfer);
   }
@@ -112,7 +138,8 @@ void Dispatcher::drop(const SessionLink& session) {
 
 void Dispatcher::dispatch() {
   while (sending_ < kSending) {
-    const Decision decision = policy_->next(env_.clock.now());
+    const Nanos now = env_.clock.now();
+    const Decision decision = policy_->next(now);
     if (decision.kind == Decision::Kind::idle) return;
     if (decision.kind == Decision::Kind::wait) {
       env_.clock.executor().arm(ask_again_, decision.until);
@@ -129,6 +156,7 @@ void Dispatcher::dispatch() {
     if (transfer.session->in_service++ == 0) transfer.session->drained.reset();
     ++in_service_;
     ++transfer.at_work;
+    accounting_.started(transfer.account, now);
     scope_.spawn(serve(turn));
   }
 }
@@ -137,6 +165,7 @@ Task<void> Dispatcher::serve(Turn turn) {
   Transfer& transfer = turn.transfer;
   if (transfer.pulled) co_await transfer.pulled->wait();
   if (transfer.take != 0 && turn.begin == 0_B) grant(transfer);
+  if (transfer.inside_reply) transfer.inside.resize(transfer.length.count());
   Status status = transfer.status;
   Bytes at;  // of the extent, in the region
   for (const Extent& extent : transfer.extents) {
@@ -164,8 +193,18 @@ void Dispatcher::end_turn(Turn& turn) {
   const bool gone = transfer.session->connection->closed();
   transfer.finished =
       transfer.in_store == 0 && (gone || !transfer.status.ok() || transfer.done == transfer.length);
-  policy_->served(transfer.id, turn.end - turn.begin, transfer.finished, env_.clock.now());
-  if (!transfer.finished && transfer.in_store == 0) {
+  const Nanos now = env_.clock.now();
+  const bool ours = transfer.generation == generation_;
+  if (ours) policy_->served(transfer.request.id, turn.end - turn.begin, transfer.finished, now);
+  if (transfer.finished) {
+    // Now, not with the reply: the account may go to another application when it has nothing here.
+    if (!gone && transfer.status.ok()) accounting_.count(transfer.account, transfer.write, transfer.length);
+    accounting_.ended(transfer.account, now);
+    rate_.note(now);
+  } else if (transfer.in_store == 0) {
+    if (!ours) policy_->add(transfer.request, now);
+    transfer.generation = generation_;
+    accounting_.returned(transfer.account, now);
     ++transfer.session->queued;
     ++queued_;
   }
@@ -183,7 +222,8 @@ void Dispatcher::leave(Transfer& transfer) {
 
 void Dispatcher::forget(Transfer& transfer) {
   if (transfer.pulled) early_ -= transfer.length;
-  transfers_.erase(transfer.id);
+  memory_ -= transfer.memory();
+  transfers_.erase(transfer.request.id);
 }
 
 void Dispatcher::grant(Transfer& transfer) {

@@ -19,6 +19,8 @@
 #include "env/sync.h"
 #include "layout/layout.h"
 #include "policy/request/policy.h"
+#include "server/accounting.h"
+#include "server/recent_rate.h"
 #include "wire/messages.h"
 
 namespace tutti {
@@ -31,6 +33,7 @@ struct SessionLink {
     drained.set();
   }
   std::unique_ptr<Connection> connection;
+  std::string program, job;  // what the client says of itself
   std::size_t queued = 0;
   std::size_t in_service = 0;
   Event drained;  // set while nothing is in service
@@ -48,7 +51,9 @@ struct Transfer {
   std::uint64_t take = 0;  // a read whose client can take the bytes from a file: its key or 1; 0: it cannot
   std::shared_ptr<SessionLink> session;
 
-  std::uint64_t id = 0;      // ours: the policy knows it by this
+  QueuedRequest request;         // what the policy knows of it; the id is ours
+  std::uint64_t generation = 0;  // of the policy that has it
+  Accounting::Slot account = Accounting::kOthers;
   std::size_t in_store = 0;  // turns that the store has not ended
   Bytes done;                // quanta that had their turn so far, this one included
   std::size_t at_work = 0;   // tasks that use this: quanta in the store or on the network, and the early pull
@@ -56,9 +61,18 @@ struct Transfer {
   bool dropped = false;      // nobody waits for an answer
   Status status;             // the first failure
   Bytes valid_end = Bytes::max();
-  std::vector<std::byte> inside;  // of a small read, or pulled early for a small write
+  std::vector<std::byte>
+      inside;  // of a small read, made when it is dispatched, or pulled early for a small write
   std::unique_ptr<Event> pulled;  // of an early pull: set at its end
   std::uint64_t taken = 0;        // the key of the file that the client takes the bytes from
+
+  // What it takes while it waits, its places in the policy and in the dispatcher's table counted in; early pulls have
+  // a limit of their own.
+  [[nodiscard]] Bytes memory() const {
+    constexpr std::size_t kPlaces = 192;
+    return Bytes(sizeof(Transfer) + kPlaces + extents.capacity() * sizeof(Extent) +
+                 region.segments.capacity() * sizeof(Segment));
+  }
 };
 
 class Dispatcher {
@@ -69,8 +83,11 @@ class Dispatcher {
   Dispatcher& operator=(const Dispatcher&) = delete;
   ~Dispatcher() = default;
 
-  // `tag` is the client's word, `request_time` what the server made of it.
-  void add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, Nanos request_time);
+  // `tag` is the client's word, `request_time` what the server made of it; it came at `arrival`. Both wall.
+  void add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, Nanos request_time, Nanos arrival);
+  // From now on this policy decides. What is queued goes over to it; what is in service goes on, and over to it with
+  // what is left after its quantum.
+  void change_policy(std::unique_ptr<RequestPolicy> policy);
   // Forgets the queued transfers of a session. Those in service end by themselves; wait for session.drained.
   void drop(const SessionLink& session);
 
@@ -83,7 +100,12 @@ class Dispatcher {
   [[nodiscard]] const Totals& totals() const { return totals_; }
   [[nodiscard]] std::size_t queued() const { return queued_; }
   [[nodiscard]] std::size_t in_service() const { return in_service_; }
+  // Of all transfers here.
+  [[nodiscard]] Bytes memory() const { return memory_; }
   [[nodiscard]] std::string policy_name() const { return policy_->name(); }
+  // Brought up to date by asking.
+  [[nodiscard]] std::vector<Accounting::Row> accounts() { return accounting_.rows(env_.clock.now()); }
+  [[nodiscard]] double requests_per_second() { return rate_.per_second(env_.clock.now()); }
 
  private:
   struct AskAgain : Timer {
@@ -117,6 +139,7 @@ class Dispatcher {
   const Env& env_;
   Store& store_;
   std::unique_ptr<RequestPolicy> policy_;
+  std::uint64_t generation_ = 0;  // how often the policy has changed
   std::uint64_t boot_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Transfer>> transfers_;  // queued or in service
   std::uint64_t next_id_ = 1;
@@ -124,7 +147,10 @@ class Dispatcher {
   std::size_t in_service_ = 0;
   std::size_t sending_ = 0;  // turns that are over while the network still has their bytes
   Bytes early_;              // pulled early and not yet served
+  Bytes memory_;
   Totals totals_;
+  Accounting accounting_;
+  RecentRate rate_;
   flatbuffers::FlatBufferBuilder reply_;
   AskAgain ask_again_;
   Scope scope_;

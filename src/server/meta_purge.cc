@@ -8,6 +8,7 @@
 
 #include "env/combine.h"
 #include "server/meta_records.h"
+#include "server/peer_session.h"
 
 namespace tutti::meta {
 namespace {
@@ -119,33 +120,8 @@ Task<Status> Purger::remove_some(std::uint32_t server, std::unique_ptr<Channel>&
 }
 
 Task<Result<std::unique_ptr<Channel>>> Purger::connect(std::uint32_t server) {
-  auto connecting = env_.network.connect(addresses_[server]);
-  Result<std::unique_ptr<Connection>> connection =
-      co_await with_timeout(env_.clock, kPatience, std::move(connecting), "connecting");
-  if (!connection.ok()) co_return connection.status();
-  auto channel = std::make_unique<Channel>(env_.clock.executor(), *std::move(connection));
-
-  flatbuffers::FlatBufferBuilder message(128);
-  const auto program = message.CreateString("tutti metadata server");
-  wire::SessionRequestBuilder request(message);
-  request.add_protocol(wire::kProtocolVersion);
-  request.add_client(client_);
-  request.add_program(program);
-  message.Finish(request.Finish());
-  Result<Channel::Reply> reply = co_await with_timeout(
-      env_.clock, kPatience, call(*channel, wire::Type::session, message), "opening a session");
-  if (!reply.ok()) co_return reply.status();
-  const auto* session = wire::parse<wire::SessionReply>(reply->payload);
-  if (session == nullptr) co_return Status(Code::malformed, "the reply to the session request is malformed");
-  TUTTI_CO_TRY(wire::status_of(*session));
-  // A wrong address in the configuration must not cost another server's objects.
-  if (session->cluster() != cluster_ || session->index() != server) {
-    co_return Status(
-        Code::invalid,
-        fmt::format("{} is data server {} of cluster {:x}, not {} of {:x}: correct the configuration",
-                    addresses_[server], session->index(), session->cluster(), server, cluster_));
-  }
-  co_return channel;
+  PeerAddress peer{addresses_[server], cluster_, server};
+  co_return co_await open_peer_session(env_, std::move(peer), client_, "tutti metadata server", kPatience);
 }
 
 Task<Status> Purger::remove_object(Channel& channel, std::uint64_t file) {

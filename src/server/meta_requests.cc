@@ -38,6 +38,10 @@ bool MetaSession::dispatch(const Frame& frame) {
   switch (static_cast<wire::Type>(frame.type)) {
     case wire::Type::status:
       return on_status(frame);
+    case wire::Type::cluster:
+      return on_cluster(frame);
+    case wire::Type::set_policy:
+      return on_set_policy(frame);
     case wire::Type::open:
       return on_open(frame);
     case wire::Type::lookup:
@@ -89,7 +93,10 @@ bool MetaSession::on_status(const Frame& frame) {
   flatbuffers::FlatBufferBuilder builder(256);
   const auto kind = builder.CreateString("meta");
   const auto version = builder.CreateString(TUTTI_VERSION);
+  const Result<PolicyRecord> policy = service_.policy.read();
+  const auto policy_text = builder.CreateString(policy.ok() ? policy->now.policy : "");
   wire::ServerStatusReplyBuilder reply(builder);
+  reply.add_policy(policy_text);
   reply.add_kind(kind);
   reply.add_version(version);
   reply.add_uptime((service_.env.clock.now() - service_.started).count());

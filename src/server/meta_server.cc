@@ -57,6 +57,7 @@ class MetaServer::Impl {
                  options,
                  defaults_of(options),
                  meta::Purger(env, kv, key, options.cluster, options.data_servers),
+                 meta::PolicyKeeper(env, kv, key, options.cluster, options.data_servers, options.policy),
                  env.clock.now(),
                  0,
                  {},
@@ -79,6 +80,7 @@ class MetaServer::Impl {
     const Status status = co_await service_.kv.update(std::move(body));
     if (!status.ok()) co_return status.with_context("open metadata");
     TUTTI_CO_TRY(service_.locks.open());
+    TUTTI_CO_TRY((co_await service_.policy.open()).with_context("request policy"));
     service_.purger.start();
     co_return Status();
   }

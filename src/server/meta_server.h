@@ -23,11 +23,12 @@ struct MetaServerOptions {
   std::vector<std::string> data_servers;  // addresses, in the order of their numbers
   Bytes stripe_size = 64_KiB;             // default of new files
   std::uint32_t stripe_count = 0;         // 0: all servers
+  std::string policy = "fcfs";            // order of requests, as the cluster file says
   Nanos capability_lifetime = 3600_s;
   Nanos repeat_memory = 3600_s;  // how long the answer to a change is kept for a client that repeats it
   Nanos lock_lease = 30_s;       // a silent holder may lose its locks after this
   Nanos lock_grace = 5_s;        // after a restart: for holders to ask again, before new locks are granted
-  std::uint32_t root_uid = 0;    // owner of "/" when the tree is made
+  std::uint32_t root_uid = 0;    // the cluster's owner: may change the policy, owns "/" when the tree is made
   std::uint32_t root_gid = 0;
   std::uint32_t root_mode = 01777;
 };

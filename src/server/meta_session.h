@@ -17,6 +17,7 @@
 #include "env/sync.h"
 #include "server/meta_edit.h"
 #include "server/meta_locks.h"
+#include "server/meta_policy.h"
 #include "server/meta_purge.h"
 #include "server/meta_repeat.h"
 #include "server/meta_reply.h"
@@ -32,6 +33,7 @@ struct Service {
   MetaServerOptions options;
   ClusterDefaults defaults;
   Purger purger;
+  PolicyKeeper policy;
   Nanos started;
   std::uint32_t sessions = 0;
   std::set<std::string> complained;  // peers that the log has spoken about
@@ -61,6 +63,10 @@ class MetaSession {
   // False if the message is not sound or its type unknown.
   bool dispatch(const Frame& frame);
   bool on_status(const Frame& frame);
+  bool on_cluster(const Frame& frame);
+  bool on_set_policy(const Frame& frame);
+  Task<void> set_policy(std::uint16_t type, std::uint64_t id, std::string policy);
+  [[nodiscard]] std::string cluster_reply(const PolicyRecord& record) const;
   bool on_open(const Frame& frame);
   bool on_lookup(const Frame& frame);
   bool on_list(const Frame& frame);

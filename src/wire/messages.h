@@ -20,12 +20,15 @@ inline constexpr std::uint32_t kProtocolVersion = 1;
 enum class Type : std::uint16_t {
   session = 64,
   status = 65,
+  cluster = 70,
+  applications = 71,
   read = 80,
   write = 81,
   sync = 82,
   length = 83,
   truncate = 84,
   remove_object = 85,
+  policy_change = 95,
   open = 100,
   lookup = 101,
   make_directory = 102,
@@ -40,6 +43,7 @@ enum class Type : std::uint16_t {
   lock = 120,
   unlock = 121,
   counter = 122,
+  set_policy = 123,
 };
 inline constexpr std::uint16_t kReplyBit = 0x8000;
 constexpr std::uint16_t request_type(Type type) { return static_cast<std::uint16_t>(type); }
@@ -51,8 +55,9 @@ constexpr std::uint16_t reply_type(Type type) {
 enum Right : std::uint32_t {
   kRightRead = 1,
   kRightWrite = 2,
-  kRightLength = 4,  // to ask for the length, as stat does
-  kRightRemove = 8,  // servers among themselves
+  kRightLength = 4,   // to ask for the length, as stat does
+  kRightRemove = 8,   // servers among themselves
+  kRightPolicy = 16,  // the same: to change the request policy
 };
 
 enum NodeType : std::uint8_t { kFile = 1, kDirectory = 2, kSymlink = 3 };
@@ -84,9 +89,12 @@ enum CounterOp : std::uint8_t {
 inline constexpr std::int64_t kTimeNow = INT64_MIN;
 // As a stripe count: all data servers.
 inline constexpr std::uint32_t kAllServers = 0xffffffffU;
+// As an application in accounts: those that are not told apart.
+inline constexpr std::uint64_t kOtherApplications = ~std::uint64_t{0};
 
 inline constexpr std::size_t kMaxName = 255;
 inline constexpr std::size_t kMaxPath = 4096;
+inline constexpr std::size_t kMaxPolicy = 1024;              // bytes of a policy's name with its parameters
 inline constexpr std::size_t kMaxExtents = 4096;             // of one transfer request
 inline constexpr std::size_t kMaxSegments = 4096;            // of one transfer request
 inline constexpr std::uint64_t kMaxTransfer = 64ULL << 20U;  // bytes of one transfer request
@@ -103,6 +111,14 @@ const T* parse(std::span<const std::byte> payload) {
                                  16384);
   if (!verifier.VerifyBuffer<T>(nullptr)) return nullptr;
   return flatbuffers::GetRoot<T>(payload.data());
+}
+
+// Whether the structs of a vector lie where they may be read. The verifier looks at the place of a vector, not at
+// that of its elements.
+template <typename T>
+bool aligned(const flatbuffers::Vector<const T*>* list) {
+  return list == nullptr || list->size() == 0 ||
+         reinterpret_cast<std::uintptr_t>(list->Data()) % alignof(T) == 0;
 }
 
 // The bytes of a finished builder.

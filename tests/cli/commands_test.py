@@ -10,7 +10,7 @@ from support import CommandTest, MIB
 
 class Help(CommandTest):
     COMMANDS = (
-        "up down status demo ls put get cat rm mkdir rmdir mv ln chmod chown truncate stat df sim bench serve".split()
+        "up down status policy demo ls put get cat rm mkdir rmdir mv ln chmod chown truncate stat df sim bench serve".split()
     )
 
     def test_every_command_has_help_with_an_example(self):
@@ -55,6 +55,27 @@ class Names(CommandTest):
         for server in status["servers"]:
             self.assertTrue(server["reachable"])
         self.assertIn("data.2", self.tutti("status"))
+
+    def test_status_shows_who_used_the_servers(self):
+        source = self.local("in")
+        with open(source, "wb") as out:
+            out.write(b"x" * MIB)
+        self.tutti("--application", 7, "put", source, "/a")
+        self.tutti("--application", 9, "get", "/a", self.local("out"))
+        rows = {row["application"]: row for row in self.json("status", "--apps")["applications"]}
+        self.assertEqual(rows[7]["bytes_written"], MIB)
+        self.assertEqual(rows[9]["bytes_read"], MIB)
+        self.assertEqual(rows[7]["program"], "tutti")
+        self.assertGreater(rows[7]["served_seconds"], 0)
+        self.assertIn("waited for", self.tutti("status", "--apps"))
+        requests = rows[7]["requests"] + rows[9]["requests"]
+        servers = [s for s in self.json("status")["servers"] if s["kind"] == "data"]
+        self.assertEqual(sum(s["reads"] + s["writes"] for s in servers), requests)
+        self.assertGreater(sum(s["requests_per_second"] for s in servers), 0)
+        self.kill("data.1")
+        out, err = self.run_tutti("status", "--apps", "--json", code=1)
+        self.assertEqual(len(json.loads(out)["silent"]), 1)
+        self.assertIn("data server 1", err)
 
     def test_status_of_a_dead_server(self):
         self.kill("data.1")

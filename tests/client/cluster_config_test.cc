@@ -79,5 +79,37 @@ TEST_F(ClusterFile, KeepsEverythingWhenSaved) {
   EXPECT_EQ(again->data, config->data);
 }
 
+TEST_F(ClusterFile, GivesApplicationIdsToUsersAndPrograms) {
+  const std::string rules =
+      "[applications]\nenforce = true\nall = \"100-199\"\n[applications.users]\nroot = 3\n1001 = \"10-19\"\n"
+      "[applications.programs]\nior = 5\n\"a \\\"b\\\"\" = \"6\"\n";
+  auto config = load(kServers + rules);
+  ASSERT_TRUE(config.ok()) << config.status().to_string();
+  for (int round = 0; round < 2; ++round) {
+    const ApplicationRules& read = config->applications;
+    EXPECT_TRUE(read.enforce);
+    EXPECT_EQ(read.range_for(0, "ior"), (ApplicationRange{3, 3})) << "the user goes before the program";
+    EXPECT_EQ(read.range_for(1001, "x"), (ApplicationRange{10, 19}));
+    EXPECT_EQ(read.range_for(7, "ior"), (ApplicationRange{5, 5}));
+    EXPECT_EQ(read.range_for(7, "a \"b\""), (ApplicationRange{6, 6}));
+    EXPECT_EQ(read.range_for(7, "x"), (ApplicationRange{100, 199}));
+    ASSERT_TRUE(config->save(path_, 0600).ok());
+    config = ClusterConfig::load(path_);
+    ASSERT_TRUE(config.ok()) << config.status().to_string();
+  }
+  EXPECT_TRUE(load(kServers)->applications.empty());
+}
+
+TEST_F(ClusterFile, ExplainsWhatIsWrongWithApplicationIds) {
+  const std::string servers = kServers;
+  for (const char* ids : {"0", "32768", "\"9-3\"", "\"x\"", "-1", "\"1-\"", "\"1-2-3\""}) {
+    EXPECT_NE(failure(servers + "[applications]\nall = " + ids + "\n").find("LOW-HIGH"), std::string::npos)
+        << ids;
+  }
+  EXPECT_NE(failure(servers + "[applications.users]\nno-such-user-here = 3\n").find("use the number"),
+            std::string::npos);
+  EXPECT_NE(failure(servers + "[applications]\nenfroce = true\n").find("enforce"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace tutti

@@ -16,6 +16,7 @@
 #include "policy/request/policy.h"
 #include "server/data_server.h"
 #include "server/meta_server.h"
+#include "server/policy_change.h"
 
 namespace tutti::fuzz {
 namespace {
@@ -112,8 +113,21 @@ class World {
     auto* place = const_cast<wire::Capability*>(message->capability());
     *place = key_.sign(meta_ ? place->file() % 8 : kFile, 15, place->uid() % 2, clock_.wall() + 60_s);
   }
+  // The capability of a change of the policy is made over the rest of the message.
+  void sign_policy_change(std::span<std::byte> bytes) {
+    const auto* request = wire::parse<wire::PolicyChangeRequest>(bytes);
+    if (request == nullptr || request->capability() == nullptr || request->policy() == nullptr) return;
+    const PolicyMessage message{
+        static_cast<PolicyStep>(request->step()),
+        {request->version(), request->change(), request->policy()->str(), Nanos(request->from())}};
+    const auto genuine = policy_change_message(key_, message, clock_.wall());
+    const auto* made = wire::parse<wire::PolicyChangeRequest>(wire::bytes(genuine));
+    *const_cast<wire::Capability*>(request->capability()) = *made->capability();
+  }
   void sign(wire::Type type, std::span<std::byte> bytes) {
     switch (type) {
+      case wire::Type::policy_change:
+        return sign_policy_change(bytes);
       case wire::Type::read:
       case wire::Type::write:
         return sign_in<wire::TransferRequest>(bytes);
@@ -170,7 +184,7 @@ void run_in(bool meta, wire::Type type, std::span<const std::byte> input) {
 }  // namespace
 
 void run_messages(wire::Type type, std::span<const std::byte> input) {
-  const bool both = type == wire::Type::session || type == wire::Type::status;
+  const bool both = type == wire::Type::session || type == wire::Type::status || type == wire::Type::cluster;
   const bool meta = type >= wire::Type::open;
   if (both || !meta) run_in(false, type, input);
   if (both || meta) run_in(true, type, input);

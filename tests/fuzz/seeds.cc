@@ -118,6 +118,16 @@ void other_seeds(const std::filesystem::path& directory) {
   make("unlock", [](Builder& b) { b.Finish(wire::CreateUnlockRequest(b, 1)); });
   make("counter", [](Builder& b) { b.Finish(wire::CreateCounterRequest(b, 5, 1, 7, 1)); });
   make("status", [](Builder& b) { b.Finish(wire::CreateStatusRequest(b)); });
+  make("cluster", [](Builder& b) { b.Finish(wire::CreateClusterRequest(b)); });
+  make("applications", [](Builder& b) { b.Finish(wire::CreateApplicationsRequest(b)); });
+  make("policy_change", [&](Builder& b) {
+    const auto policy = b.CreateString("window;interval=250");
+    b.Finish(wire::CreatePolicyChangeRequest(b, &capability, 1, 2, 3, policy, 1'293'840'001'000'000'000));
+  });
+  make("set_policy", [](Builder& b) {
+    const auto policy = b.CreateString("window;interval=250");
+    b.Finish(wire::CreateSetPolicyRequest(b, policy));
+  });
   make("session", [](Builder& b) {
     const auto job = b.CreateString("job");
     const auto program = b.CreateString("program");

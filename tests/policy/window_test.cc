@@ -36,6 +36,30 @@ TEST(WindowPolicy, ComputesThePriorityOfThePaper) {
   EXPECT_LT(paper_application_id(std::numeric_limits<std::uint64_t>::max()), 32768U);
 }
 
+TEST(WindowPolicy, ByTheServersClockTheArrivalDecidesAndNotTheTag) {
+  const auto served_first = [](const std::string& text) {
+    const auto policy = make(text);
+    QueuedRequest early;
+    early.id = 1;
+    early.application = 9;
+    early.request_time = kSomeDay + 5_s;
+    early.arrival = kSomeDay;
+    QueuedRequest late = early;
+    late.id = 2;
+    late.application = 1;
+    late.request_time = kSomeDay;
+    late.arrival = kSomeDay + 5_s;
+    policy->add(early, 0_s);
+    policy->add(late, 0_s);
+    return policy->next(0_s).id;
+  };
+  EXPECT_EQ(served_first("window;interval=250"), 2U);
+  EXPECT_EQ(served_first("window;interval=250;request_clock=client"), 2U);
+  EXPECT_EQ(served_first("window;interval=250;request_clock=server"), 1U);
+  EXPECT_NE(make("window;request_clock=server")->name().find("request_clock=server"), std::string::npos);
+  EXPECT_EQ(make_request_policy("window;request_clock=both").code(), Code::invalid);
+}
+
 TEST(WindowPolicy, ServesInTheOrderOfThatPriority) {
   const auto policy = make("window;interval=250");
   Random random(3);

@@ -284,6 +284,70 @@ TEST_F(DataServerTest, AFullQueueTellsClientsToWait) {
   EXPECT_EQ(told_to_wait, 15);
 }
 
+TEST_F(DataServerTest, RequestsOfManyPiecesAreBoundedByTheirMemory) {
+  DataServerOptions options;
+  options.queue_memory = 1_MiB;
+  start("fcfs;dispatch_depth=1", options);
+  auto channel = connect();
+  auto bytes = pattern(4096);
+  const Segment segment{reinterpret_cast<std::uint64_t>(bytes.data()), bytes.size()};
+  const auto region = channel->connection().expose({&segment, 1}, Access::read);
+  std::vector<wire::Extent> pieces;
+  for (std::uint64_t i = 0; i < bytes.size(); ++i) pieces.emplace_back(2 * i, 1);
+  std::vector<flatbuffers::FlatBufferBuilder> builders(100);
+  std::vector<Task<Result<Channel::Reply>>> calls;
+  for (auto& builder : builders) {
+    build_transfer(builder, capability(wire::kRightWrite), pieces, region, clock_.wall());
+    calls.push_back(channel->call(wire::request_type(wire::Type::write), wire::bytes(builder)));
+  }
+  int told_to_wait = 0;
+  for (const auto& reply : run(when_all(std::move(calls)))) {
+    ASSERT_TRUE(reply.ok());
+    const Status status = wire::status_of(*wire::parse<wire::TransferReply>(reply->payload));
+    told_to_wait += status.code() == Code::busy ? 1 : 0;
+    EXPECT_TRUE(status.ok() || status.code() == Code::busy) << status.to_string();
+    EXPECT_LE(server_->dispatcher().memory(), 1_MiB + 128_KiB);
+  }
+  EXPECT_GE(told_to_wait, 60) << "each takes 64 KiB";
+  EXPECT_LE(told_to_wait, 90);
+  EXPECT_EQ(server_->dispatcher().memory(), 0_B);
+}
+
+// The bytes of structs are good, but begin where none may be read.
+TEST_F(DataServerTest, MisalignedExtentsAndSegmentsCostTheConnection) {
+  for (const bool of_segments : {false, true}) {
+    int misaligned = 0;
+    for (std::size_t filler = 0; filler < 8; ++filler) {
+      auto attacker = connect(100);
+      const auto rights = capability(wire::kRightWrite);
+      const wire::Tag tag(1, clock_.wall().count(), 1, 1, 0);
+      flatbuffers::FlatBufferBuilder builder;
+      const auto shift = builder.CreateVector(std::vector<std::uint8_t>(filler));
+      const std::vector<std::uint64_t> words = {0, 10};
+      builder.StartVector(16, 1);
+      builder.PushBytes(reinterpret_cast<const std::uint8_t*>(words.data()), 16);
+      const flatbuffers::uoffset_t crooked = builder.EndVector(1);
+      const std::vector<wire::Extent> good = {wire::Extent(0, 10)};
+      const auto straight = builder.CreateVectorOfStructs(good);
+      const flatbuffers::Offset<flatbuffers::Vector<const wire::Extent*>> extents(of_segments ? straight.o
+                                                                                              : crooked);
+      const flatbuffers::Offset<flatbuffers::Vector<const wire::Segment*>> segments(of_segments ? crooked
+                                                                                                : 0);
+      builder.Finish(wire::CreateTransferRequest(builder, &rights, &tag, extents, 1, segments, 0));
+      ASSERT_GT(shift.o, 0U);
+      const auto* request = wire::parse<wire::TransferRequest>(wire::bytes(builder));
+      ASSERT_NE(request, nullptr) << "the verifier lets it pass";
+      if (wire::aligned(request->extents()) && wire::aligned(request->segments())) continue;
+      ++misaligned;
+      const auto reply = run(attacker->call(wire::request_type(wire::Type::write), wire::bytes(builder)));
+      EXPECT_EQ(reply.code(), Code::unavailable);
+      EXPECT_EQ(server_->dispatcher().queued() + server_->dispatcher().in_service(), 0U);
+    }
+    EXPECT_GT(misaligned, 0);
+  }
+  EXPECT_EQ(server_->dispatcher().totals().writes, 0U);
+}
+
 TEST_F(DataServerTest, ADeadClientLeavesNothingInTheQueue) {
   start("fcfs;dispatch_depth=1", {});
   auto channel = connect();

@@ -20,7 +20,8 @@ namespace tutti {
 struct QueuedRequest {
   std::uint64_t id = 0;  // given by the server, ascending in order of arrival
   std::uint64_t application = 0;
-  Nanos request_time;  // wall time, clamped by the server
+  Nanos request_time;  // wall time: the client's word, clamped by the server
+  Nanos arrival;       // wall time of the server when it came
   std::uint64_t client = 0;
   std::uint64_t sequence = 0;
   std::uint64_t object = 0;

@@ -18,6 +18,7 @@ constexpr std::uint64_t kLargestLoad = std::uint64_t{1} << 48U;
 
 constexpr std::array<std::string_view, 3> kOrders = {"id", "rotated", "smallest"};
 constexpr std::array<std::string_view, 2> kLoads = {"burst", "operations"};
+constexpr std::array<std::string_view, 2> kClocks = {"client", "server"};
 constexpr std::array<std::string_view, 2> kFlags = {"false", "true"};
 
 Nanos milliseconds(std::uint64_t count) { return Nanos(static_cast<std::int64_t>(count) * 1'000'000); }
@@ -56,8 +57,8 @@ std::string with_default_interval(std::string_view policy, bool rotational) {
 }
 
 std::vector<std::string_view> WindowPolicy::parameters() {
-  return {"interval", "dispatch_depth", "quantum",  "order",        "load",
-          "patience", "unit",           "adaptive", "min_interval", "max_interval"};
+  return {"interval", "request_clock", "dispatch_depth", "quantum",      "order",       "load",
+          "patience", "unit",          "adaptive",       "min_interval", "max_interval"};
 }
 
 Result<std::unique_ptr<RequestPolicy>> WindowPolicy::make(const Parameters& parameters) {
@@ -82,6 +83,8 @@ Result<std::unique_ptr<RequestPolicy>> WindowPolicy::make(const Parameters& para
        [&](std::uint64_t depth) { options.dispatch_depth = depth; });
   take(parameters.bytes("quantum", options.quantum, 4_KiB),
        [&](Bytes quantum) { options.quantum = quantum; });
+  take(parameters.choice("request_clock", 0, kClocks),
+       [&](std::size_t clock) { options.request_clock = static_cast<WindowOptions::RequestClock>(clock); });
   take(parameters.choice("order", 0, kOrders),
        [&](std::size_t order) { options.order = static_cast<WindowOptions::Order>(order); });
   take(parameters.choice("load", 0, kLoads),
@@ -115,6 +118,7 @@ std::string WindowPolicy::name() const {
     name += fmt::format(";load={};patience={};unit={}", kLoads.at(static_cast<std::size_t>(options_.load)),
                         options_.patience, size(options_.unit));
   }
+  if (options_.request_clock == WindowOptions::RequestClock::server) name += ";request_clock=server";
   if (options_.adaptive) {
     name += fmt::format(";adaptive=true;min_interval={};max_interval={}", options_.min_interval.millis(),
                         options_.max_interval.millis());
@@ -178,7 +182,8 @@ void WindowPolicy::drop(std::uint64_t id, Nanos now) {
 }
 
 WindowPolicy::Lane WindowPolicy::group_of(const QueuedRequest& request) {
-  const TimeWindow window = grid_.place(request.request_time);
+  const bool by_arrival = options_.request_clock == WindowOptions::RequestClock::server;
+  const TimeWindow window = grid_.place(by_arrival ? request.arrival : request.request_time);
   const NumberPair key{window.start, request.application};
   if (const Lane found = by_window_.find(key); found != by_window_.kNone) return found;
   const Lane lane = lanes_.open();

@@ -10,6 +10,9 @@
 //
 // Parameters (name;key=value):
 //   interval        ms, 1000. See with_default_interval() for the default by device.
+//   request_clock   client | server: whether the request time is that of the tag, the paper's way, or that of the
+//                   arrival at the server. Tags are the same on all servers, arrivals are not, so windows cut
+//                   operations apart more often with "server"; it needs no trust in clients.
 //   dispatch_depth  how many requests are in service at once, 1. With more, and to a degree with any, a
 //   request may
 //                   arrive that ranks before one in service: a crossover, counted in counters().
@@ -81,7 +84,9 @@ std::string with_default_interval(std::string_view policy, bool rotational);
 struct WindowOptions {
   enum class Order : std::uint8_t { id, rotated, smallest };
   enum class Load : std::uint8_t { burst, operations };
+  enum class RequestClock : std::uint8_t { client, server };
   Nanos interval = 1000_ms;
+  RequestClock request_clock = RequestClock::client;
   std::uint64_t dispatch_depth = 1;
   Bytes quantum = 128_KiB;
   Order order = Order::id;
