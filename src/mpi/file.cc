@@ -161,8 +161,14 @@ int File::close() {
 int File::raise(int code) { return mpi::raise(handle_, code); }
 
 int File::outcome(const Status& status) {
-  if (!status.ok()) runtime_.log().info("{}", status.to_string());
-  return raise(error_class(status));
+  const int code = error_class(status);
+  // The program hears a class only: which server is away or full it must learn from the log.
+  if (code == MPI_ERR_IO || code == MPI_ERR_NO_SPACE) {
+    runtime_.log().warn("{}", status.to_string());
+  } else if (code != MPI_SUCCESS) {
+    runtime_.log().info("{}", status.to_string());
+  }
+  return raise(code);
 }
 
 int File::outcome(Form form, const Buffer& buffer, const Status& status) {
