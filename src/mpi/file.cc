@@ -125,7 +125,7 @@ int File::open_here(MPI_Comm comm, const char* name, MPI_Info info) {
 Status File::open_file(const std::string& path, const HintList& list) {
   ParallelOpen options;
   const HintReport report = apply_hints(list, options.hints);
-  if (group_->rank() == 0) runtime_.report_hints(report);
+  runtime_.report_hints(*group_, report);
   const auto system = runtime_.file_system(options.hints.application.value_or(runtime_.application()));
   TUTTI_TRY(runtime_.run(agree(*group_, system.status())));
   auto aggregators = runtime_.run(choose_aggregators(*group_, options.hints, host_name()));
