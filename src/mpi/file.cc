@@ -125,7 +125,7 @@ int File::open_here(MPI_Comm comm, const char* name, MPI_Info info) {
 Status File::open_file(const std::string& path, const HintList& list) {
   ParallelOpen options;
   const HintReport report = apply_hints(list, options.hints);
-  if (group_->rank() == 0) runtime_.report_hints(report);
+  runtime_.report_hints(*group_, report);
   const auto system = runtime_.file_system(options.hints.application.value_or(runtime_.application()));
   TUTTI_TRY(runtime_.run(agree(*group_, system.status())));
   auto aggregators = runtime_.run(choose_aggregators(*group_, options.hints, host_name()));
@@ -161,8 +161,14 @@ int File::close() {
 int File::raise(int code) { return mpi::raise(handle_, code); }
 
 int File::outcome(const Status& status) {
-  if (!status.ok()) runtime_.log().info("{}", status.to_string());
-  return raise(error_class(status));
+  const int code = error_class(status);
+  // The program hears a class only: which server is away or full it must learn from the log.
+  if (code == MPI_ERR_IO || code == MPI_ERR_NO_SPACE) {
+    runtime_.log().warn("{}", status.to_string());
+  } else if (code != MPI_SUCCESS) {
+    runtime_.log().info("{}", status.to_string());
+  }
+  return raise(code);
 }
 
 int File::outcome(Form form, const Buffer& buffer, const Status& status) {

@@ -85,7 +85,6 @@ class File {
   int open_here(MPI_Comm comm, const char* name, MPI_Info info);
   Status open_file(const std::string& path, const HintList& list);
   ParallelTransfer prepare(Form form, MPI_Offset offset, Buffer buffer);
-  int keep_types(MPI_Datatype etype, MPI_Datatype filetype);
   void free_types();
   static std::int64_t number(std::int64_t value) { return value; }
   static std::int64_t number(Bytes value) { return static_cast<std::int64_t>(value.count()); }
@@ -101,7 +100,7 @@ class File {
   MPI_File handle_ = MPI_FILE_NULL;
   std::unique_ptr<MpiGroup> group_;
   std::unique_ptr<ParallelFile> file_;
-  MPI_Datatype etype_ = MPI_BYTE;
+  MPI_Datatype etype_ = MPI_BYTE;  // these two as hold() made them
   MPI_Datatype filetype_ = MPI_BYTE;
   std::optional<Split> split_;
 };

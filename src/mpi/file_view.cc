@@ -20,10 +20,23 @@ std::optional<Representation> representation_of(const char* datarep) {
   return std::nullopt;
 }
 
-MPI_Datatype copy_of(MPI_Datatype type) {
-  MPI_Datatype copy = type;
-  if (!is_named(type)) PMPI_Type_dup(type, &copy);
-  return copy;
+// Holds on to a datatype of the program's until the program may have freed it. MPI has no such function; an empty type
+// made from it does so without copying its description, as a duplicate would.
+MPI_Datatype hold(MPI_Datatype type) {
+  if (is_named(type)) return type;
+  MPI_Datatype holder = MPI_DATATYPE_NULL;
+  PMPI_Type_contiguous(0, type, &holder);
+  return holder;
+}
+
+// The datatype itself; the caller frees it if it is not a predefined one.
+MPI_Datatype held_by(MPI_Datatype holder) {
+  if (is_named(holder)) return holder;
+  int count = 0;
+  MPI_Aint address = 0;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  PMPI_Type_get_contents(holder, 1, 0, 1, &count, &address, &type);
+  return type;
 }
 
 }  // namespace
@@ -54,8 +67,8 @@ int File::set_view(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype fil
   const Status viewed = runtime_.run(file_->set_view(std::move(view), *representation, std::move(refused)));
   if (!viewed.ok()) return outcome(viewed);
   free_types();
-  etype_ = copy_of(etype);
-  filetype_ = copy_of(filetype);
+  etype_ = hold(etype);
+  filetype_ = hold(filetype);
   return checks[1] != 0 ? set_info(info) : MPI_SUCCESS;
 }
 
@@ -68,8 +81,8 @@ void File::free_types() {
 
 int File::get_view(MPI_Offset* displacement, MPI_Datatype* etype, MPI_Datatype* filetype, char* datarep) {
   *displacement = file_->view().displacement;
-  *etype = copy_of(etype_);
-  *filetype = copy_of(filetype_);
+  *etype = held_by(etype_);
+  *filetype = held_by(filetype_);
   const bool native = file_->representation() == Representation::native;
   std::strcpy(datarep, native ? "native" : "external32");
   return MPI_SUCCESS;
@@ -78,7 +91,7 @@ int File::get_view(MPI_Offset* displacement, MPI_Datatype* etype, MPI_Datatype* 
 int File::set_info(MPI_Info info) {
   HintReport report;
   const int code = run(file_->change_hints(hints_of(info), report));
-  if (group_->rank() == 0) runtime_.report_hints(report);
+  runtime_.report_hints(*group_, report);
   return code;
 }
 

@@ -32,11 +32,12 @@ int release(void* state) {
 
 int cancel(void* /*state*/, int /*complete*/) { return MPI_SUCCESS; }
 
-Task<void> follow(Request* request, Task<Result<Bytes>> task) {
+Task<void> follow(Runtime* runtime, Request* request, Task<Result<Bytes>> task) {
   const Result<Bytes> result = co_await std::move(task);
   request->code = error_class(result.status());
   if (result.ok()) request->bytes = *result;
   request->ended = true;
+  runtime->note_progress();
   PMPI_Grequest_complete(request->handle);  // after this it may be gone
 }
 
@@ -121,7 +122,7 @@ int start_request(Runtime& runtime, MPI_File file, Task<Result<Bytes>> task, MPI
   *handle = request->handle;
   Request* started = request.get();
   runtime.add(std::move(request));
-  runtime.spawn(follow(started, std::move(task)));
+  runtime.spawn(follow(&runtime, started, std::move(task)));
   runtime.poll();
   return MPI_SUCCESS;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 
 #include "base/parse.h"
@@ -16,7 +17,8 @@
 namespace tutti::mpi {
 namespace {
 
-constexpr Nanos kTurn = 1_ms;
+constexpr Nanos kTurn = 200_us;
+constexpr std::chrono::milliseconds kFollow(20);
 
 LogLevel log_level() {
   const auto level = parse_log_level(variable("TUTTI_LOG"));
@@ -28,6 +30,11 @@ LogLevel log_level() {
 std::string variable(const std::string& name) {
   const char* value = std::getenv(name.c_str());
   return value != nullptr ? value : "";
+}
+
+bool FairLock::contended() {
+  const std::lock_guard guard(mutex_);
+  return next_ - serving_ > 1;
 }
 
 void FairLock::lock() {
@@ -148,9 +155,19 @@ void Runtime::take_turn() {
     loop_.run_once(Nanos::max());
     return;
   }
+  if (driven_) {
+    changed_.wait_for(lock_, kFollow);
+    return;
+  }
+  driven_ = true;
+  const std::uint64_t before = progress_;
   loop_.run_once(kTurn);
-  lock_.unlock();
-  lock_.lock();
+  if (progress_ != before) changed_.notify_all();
+  if (lock_.contended()) {
+    lock_.unlock();
+    lock_.lock();
+  }
+  driven_ = false;
 }
 
 void Runtime::add(std::unique_ptr<File> file) {
@@ -184,7 +201,11 @@ void Runtime::remove(MPI_Request handle) {
   request_count_ = static_cast<int>(requests_.size());
 }
 
-void Runtime::report_hints(const HintReport& report) {
+void Runtime::report_hints(const Group& group, const HintReport& report) {
+  // Of files that each rank opens for itself one tells it.
+  int world = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &world);
+  if (group.rank() != 0 || (group.size() == 1 && world != 0)) return;
   for (const std::string& key : report.ignored) {
     if (reported_.emplace(key, true).second) log_.warn("the hint {} has no meaning for Tutti: ignored", key);
   }

@@ -1,8 +1,8 @@
 // Runtime: all that Tutti has in a process of an MPI program. The one object that the C API of MPI forces to be global.
 //
 // No threads of its own: whoever calls drives the loop until what it waits for has come, and everything else that is
-// under way moves on with it. Programs with MPI_THREAD_MULTIPLE share the loop by turns of at most a millisecond; in all
-// others nothing is locked.
+// under way moves on with it. In programs with MPI_THREAD_MULTIPLE one of the waiting threads drives for all, and lets
+// newcomers in between turns of a fraction of a millisecond; in all others nothing is locked.
 #pragma once
 
 #include <mpi.h>
@@ -22,6 +22,7 @@
 #include "client/application.h"
 #include "client/cluster_config.h"
 #include "client/file_system.h"
+#include "env/group.h"
 #include "env/real/loop.h"
 #include "env/real/socket_network.h"
 #include "env/scope.h"
@@ -37,6 +38,8 @@ class FairLock {
  public:
   void enable() { enabled_ = true; }
   [[nodiscard]] bool enabled() const { return enabled_; }
+  // Whether others wait. By the holder.
+  [[nodiscard]] bool contended();
   void lock();
   void unlock();
 
@@ -81,7 +84,7 @@ class Runtime {
   template <typename T>
   T run(Task<T> task) {
     std::optional<T> result;
-    scope_.spawn(store(std::move(task), &result));
+    scope_.spawn(store(this, std::move(task), &result));
     drive([&result] { return result.has_value(); });
     return std::move(*result);
   }
@@ -89,10 +92,13 @@ class Runtime {
   void drive(const Condition& ended) {
     for (;;) {
       loop_.executor().run_ready();
-      if (ended()) return;
+      if (ended()) break;
       take_turn();
     }
+    if (lock_.enabled()) changed_.notify_all();  // another may have to drive now
   }
+  // Something that a thread may wait for has come.
+  void note_progress() { ++progress_; }
   // Moves on what can be moved on without waiting.
   void poll() { loop_.run_once(Nanos(0)); }
 
@@ -107,22 +113,26 @@ class Runtime {
   // Whether there are requests of ours, started and not yet freed. Without the lock.
   [[nodiscard]] bool has_requests() const { return request_count_.load(std::memory_order_relaxed) > 0; }
 
-  // Tells once per process and key that a hint had no effect. On rank 0 only.
-  void report_hints(const HintReport& report);
+  // Tells once per process and key that a hint had no effect, on one rank of the group.
+  void report_hints(const Group& group, const HintReport& report);
 
  private:
   Runtime();
   struct Connection;
 
   template <typename T>
-  static Task<void> store(Task<T> task, std::optional<T>* result) {
+  static Task<void> store(Runtime* runtime, Task<T> task, std::optional<T>* result) {
     result->emplace(co_await std::move(task));
+    runtime->note_progress();
   }
   void take_turn();
   void share_between_threads();
   std::uint64_t draw_application();
 
   FairLock lock_;
+  std::condition_variable_any changed_;
+  bool driven_ = false;         // a thread drives for all
+  std::uint64_t progress_ = 0;  // counts note_progress()
   Log log_;
   Loop loop_;
   Random random_;
