@@ -91,7 +91,7 @@ SimCluster::SimCluster(const SimClusterOptions& options)
   }
   options_.meta.cluster = map_.id;
   options_.meta.data_servers = map_.data;
-  options_.meta.policy = options_.policy;
+  options_.meta.policy = options_.policy_maker ? "fcfs" : options_.policy;
   kv_ = std::make_unique<MemoryKv>(clock(meta_node()), MemoryKvOptions{options_.metadata_sync},
                                    simulation_.random().fork());
   data_.resize(options_.servers);

@@ -55,7 +55,7 @@ class ClockTest : public testing::Test {
     Simulation& simulation = cluster_->simulation();
     Scope scope(simulation.executor());
     for (std::size_t node = 0; node < 4; ++node) {
-      const auto part = std::span(bytes_).first(node == 0 ? bytes_.size() : 4096);
+      const auto part = std::span(bytes_).first(node == 0 ? bytes_.size() : 65536);
       scope.spawn(write(*writers_[node].file, part, static_cast<char>('0' + node), order));
       simulation.run_until(simulation.now() + 100_ms);
     }
