@@ -181,7 +181,7 @@ int run_bench_mpi(const Globals& globals, const BenchMpiOptions& options) {
   }
   fmt::print(
       "MPI-IO of {} on a local file and on Tutti with {} data servers of this machine; medians of {} "
-      "rounds.\n"
+      "pairs of jobs.\n"
       "Contiguous: calls of 8 MiB; strided: blocks of 3,240 bytes of all ranks in turn.\n\n{}",
       chosen->first, kServers, options.rounds, table.text());
   return kSuccess;
