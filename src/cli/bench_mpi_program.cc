@@ -1,7 +1,6 @@
-// What `tutti bench mpi` starts under mpirun: the same transfers on a local file and on one of Tutti, in turns.
-//   bench_mpi contiguous|strided LOCAL TUTTI ROUNDS
-// Rank 0 prints "operation local_seconds tutti_seconds bytes" for each round and operation; the first round, which
-// makes the files and warms up, is not printed.
+// What `tutti bench mpi` starts under mpirun: transfers on one file, local or of Tutti.
+//   bench_mpi contiguous|strided FILE REPEATS
+// Rank 0 prints "operation seconds bytes" for each; the first, which makes the file and warms up, is not printed.
 #include <mpi.h>
 
 #include <algorithm>
@@ -54,23 +53,18 @@ struct Operation {
   std::function<void(MPI_File)> run;
 };
 
-void run_rounds(const std::vector<Operation>& operations, MPI_File local, MPI_File tutti, int rounds,
-                double bytes) {
-  for (int round = 0; round <= rounds; ++round) {
+void repeat(const std::vector<Operation>& operations, MPI_File file, int repeats, double bytes) {
+  for (int i = 0; i <= repeats; ++i) {
     for (const Operation& operation : operations) {
-      // Whoever goes first changes from round to round.
-      double beside = 0;
-      if (round % 2 == 0) beside = timed([&] { operation.run(local); });
-      const double ours = timed([&] { operation.run(tutti); });
-      if (round % 2 == 1) beside = timed([&] { operation.run(local); });
-      if (rank != 0 || round == 0) continue;
-      std::printf("%s %.9f %.9f %.0f\n", operation.name, beside, ours, bytes);
+      const double took = timed([&] { operation.run(file); });
+      if (rank != 0 || i == 0) continue;
+      std::printf("%s %.9f %.0f\n", operation.name, took, bytes);
       std::fflush(stdout);
     }
   }
 }
 
-void contiguous(MPI_File local, MPI_File tutti, int rounds) {
+void contiguous(MPI_File target, int repeats) {
   std::vector<char> data(static_cast<std::size_t>(kTransfer), static_cast<char>(rank));
   const auto move = [&](MPI_File file, bool write) {
     MPI_Status status;
@@ -82,22 +76,20 @@ void contiguous(MPI_File local, MPI_File tutti, int rounds) {
            "contiguous transfer");
     }
   };
-  run_rounds({{"contiguous_write", [&](MPI_File file) { move(file, true); }},
-              {"contiguous_read", [&](MPI_File file) { move(file, false); }}},
-             local, tutti, rounds, static_cast<double>(kTransfer) * kTransfers * size);
+  repeat({{"contiguous_write", [&](MPI_File file) { move(file, true); }},
+          {"contiguous_read", [&](MPI_File file) { move(file, false); }}},
+         target, repeats, static_cast<double>(kTransfer) * kTransfers * size);
 }
 
-void strided(MPI_File local, MPI_File tutti, int rounds) {
+void strided(MPI_File target, int repeats) {
   MPI_Datatype row = MPI_DATATYPE_NULL;
   MPI_Datatype type = MPI_DATATYPE_NULL;
   must(MPI_Type_vector(kRow, kBlock, kBlock * size, MPI_BYTE, &row), "vector");
   must(MPI_Type_create_hvector(kRows, 1, static_cast<MPI_Aint>(kBlock) * size * kRow, row, &type), "hvector");
   must(MPI_Type_commit(&type), "commit");
-  for (MPI_File file : {local, tutti}) {
-    must(MPI_File_set_view(file, static_cast<MPI_Offset>(rank) * kBlock, MPI_BYTE, type, "native",
-                           MPI_INFO_NULL),
-         "set_view");
-  }
+  must(MPI_File_set_view(target, static_cast<MPI_Offset>(rank) * kBlock, MPI_BYTE, type, "native",
+                         MPI_INFO_NULL),
+       "set_view");
   const int count = kBlock * kRow * kRows;
   std::vector<char> data(static_cast<std::size_t>(count), static_cast<char>(rank));
   const auto move = [&](auto function) {
@@ -106,11 +98,11 @@ void strided(MPI_File local, MPI_File tutti, int rounds) {
       must(function(file, 0, data.data(), count, MPI_BYTE, &status), "strided transfer");
     };
   };
-  run_rounds({{"strided_collective_write", move(MPI_File_write_at_all)},
-              {"strided_collective_read", move(MPI_File_read_at_all)},
-              {"strided_independent_write", move(MPI_File_write_at)},
-              {"strided_independent_read", move(MPI_File_read_at)}},
-             local, tutti, rounds, static_cast<double>(count) * size);
+  repeat({{"strided_collective_write", move(MPI_File_write_at_all)},
+          {"strided_collective_read", move(MPI_File_read_at_all)},
+          {"strided_independent_write", move(MPI_File_write_at)},
+          {"strided_independent_read", move(MPI_File_read_at)}},
+         target, repeats, static_cast<double>(count) * size);
   MPI_Type_free(&row);
   MPI_Type_free(&type);
 }
@@ -121,16 +113,14 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (argc != 5) must(MPI_ERR_ARG, "usage: bench_mpi contiguous|strided LOCAL TUTTI ROUNDS");
-  MPI_File local = open_file(argv[2]);
-  MPI_File tutti = open_file(argv[3]);
+  if (argc != 4) must(MPI_ERR_ARG, "usage: bench_mpi contiguous|strided FILE REPEATS");
+  MPI_File file = open_file(argv[2]);
   if (std::string(argv[1]) == "contiguous") {
-    contiguous(local, tutti, std::atoi(argv[4]));
+    contiguous(file, std::atoi(argv[3]));
   } else {
-    strided(local, tutti, std::atoi(argv[4]));
+    strided(file, std::atoi(argv[3]));
   }
-  MPI_File_close(&tutti);
-  MPI_File_close(&local);
+  MPI_File_close(&file);
   MPI_Finalize();
   return 0;
 }

@@ -201,8 +201,8 @@ std::string_view take_until(std::string_view& text, char separator) {
 HintReport apply_hints(const HintList& list, FileHints& hints) {
   HintReport report;
   for (const auto& [key, value] : list) {
-    const auto known =
-        std::find_if(kKnown.begin(), kKnown.end(), [&](const Known& each) { return each.key == key; });
+    const auto known = std::find_if(kKnown.begin(), kKnown.end(),
+                                    [&name = key](const Known& each) { return each.key == name; });
     if (known != kKnown.end()) {
       const std::string why = known->take(value, hints);
       if (!why.empty()) report.refused.push_back(fmt::format("{}={}: {}", key, value, why));

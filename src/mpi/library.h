@@ -19,6 +19,7 @@
 namespace tutti::mpi {
 
 struct Library {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a declarator
 #define TUTTI_MEMBER(name) decltype(&PMPI_##name) name = nullptr;
   TUTTI_MPI_PRESENT(TUTTI_MEMBER)
 #undef TUTTI_MEMBER
@@ -29,6 +30,7 @@ const Library& library();
 
 // Our functions, named as those of MPI without the prefix.
 namespace entry {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a declarator
 #define TUTTI_DECLARE(name) extern decltype(PMPI_##name) name;
 TUTTI_MPI_PRESENT(TUTTI_DECLARE)
 #undef TUTTI_DECLARE
