@@ -23,7 +23,11 @@ struct Channel::Call {
 };
 
 Channel::Channel(Executor& executor, std::unique_ptr<Connection> connection)
-    : executor_(executor), connection_(std::move(connection)), active_(executor), ended_(executor), scope_(executor) {
+    : executor_(executor),
+      connection_(std::move(connection)),
+      active_(executor),
+      ended_(executor),
+      scope_(executor) {
   scope_.spawn(receive_loop());
 }
 

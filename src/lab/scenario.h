@@ -20,7 +20,7 @@ enum class AccessPattern : std::uint8_t {
   sequential,  // each process its own block of the file, one request behind the other
   strided,     // request i of process p lies at i * processes + p
   random,      // each place once, in random order
-  tiles,       // each process a tile of a matrix of pieces: a request is a column of them, see ApplicationSpec
+  tiles,  // each process a tile of a matrix of pieces: a request is a column of them, see ApplicationSpec
 };
 
 struct ApplicationSpec {
@@ -37,7 +37,7 @@ struct ApplicationSpec {
   // their column; processes are numbered along the rows. 0 columns: as many as processes, so that all interleave.
   Bytes piece = 4_KiB;
   std::uint32_t columns = 0;
-  bool shared = true;          // one file for all processes, or one for each
+  bool shared = true;  // one file for all processes, or one for each
   LayoutWish layout;
   Nanos think;           // between two requests of a process
   bool barrier = false;  // all processes wait for each other before each request

@@ -81,8 +81,8 @@ Status CmaMover::move(Way way, const Region& region, Bytes offset, std::byte* lo
   std::size_t done = 0;
   while (done < length) {
     const std::uint64_t at = offset.count() + done;
-    const auto first = static_cast<std::size_t>(
-        std::upper_bound(region.ends.begin(), region.ends.end(), at) - region.ends.begin());
+    const auto first = static_cast<std::size_t>(std::upper_bound(region.ends.begin(), region.ends.end(), at) -
+                                                region.ends.begin());
     const std::uint64_t before = first == 0 ? 0 : region.ends[first - 1];
     const std::size_t count =
         slice_segments(std::span(region.segments).subspan(first), at - before, length - done, remote);
