@@ -107,7 +107,7 @@ TEST(WindowGrid, WindowsOfServersThatDifferNest) {
   EXPECT_TRUE(differed);
 }
 
-// The whole policy: 40 clients that ask again as soon as they are served, 5 ms for each request.
+// The whole policy: 40 clients that ask again as soon as they are served, 4 ms for each request.
 TEST(WindowAdaptive, AClosedLoopGetsAWindowOfAboutFourRounds) {
   WindowOptions options;
   options.adaptive = true;
@@ -121,7 +121,7 @@ TEST(WindowAdaptive, AClosedLoopGetsAWindowOfAboutFourRounds) {
   for (int i = 0; i < 1000; ++i) {
     const Decision decision = policy.next(now);
     ASSERT_EQ(decision.kind, Decision::Kind::dispatch);
-    now += 5_ms;
+    now += 4_ms;
     policy.served(decision.id, 4_KiB, true, now);
     ++id;
     policy.add(test::make_request(id, id % 4, kSomeDay + now), now);

@@ -28,8 +28,10 @@ bool power_of_two_apart(Nanos shorter, Nanos longer) {
          std::has_single_bit(static_cast<std::uint64_t>(longer / shorter));
 }
 
+// An adaptive grid begins with the longest interval: while nothing is known of the load, a window that ends in the
+// middle of a burst costs more than one that is too long.
 WindowGrid make_grid(const WindowOptions& options) {
-  return options.adaptive ? WindowGrid(options.interval, options.min_interval, options.max_interval)
+  return options.adaptive ? WindowGrid(options.max_interval, options.min_interval, options.max_interval)
                           : WindowGrid(options.interval);
 }
 

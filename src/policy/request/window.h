@@ -31,9 +31,9 @@
 //                   speaks for the whole application, the largest in the group counts; "operations", each
 //                   speaks for one operation, the sum over the group's operations (client, sequence) counts.
 //   patience, unit  for smallest: windows, 4, and bytes, 1MiB; see below.
-//   adaptive        true | false: whether the interval follows the load, between min_interval and
-//   max_interval (250
-//                   and 2000 ms; both and interval by powers of two apart); see window_grid.h.
+//   adaptive        true | false: whether the interval follows the load, between min_interval and max_interval
+//                   (250 and 2000 ms; both and interval by powers of two apart). It begins with max_interval; see
+//                   window_grid.h.
 //
 // Smallest first, and its bound. A group's load is what the tags say, and at least the bytes that are asked
 // for here, which is also the guess where there is no tag. It can grow while requests arrive, never shrink. A
