@@ -116,7 +116,7 @@ Task<Status> Call::share_facts() {
       if (auto encoded = range_.encode(kLongestView)) view_ = std::move(*encoded);
     }
     mine.view_size = view_.size();
-    if (view_.size() <= kViewInRecord) std::memcpy(mine.view.data(), view_.data(), view_.size());
+    if (view_.size() <= kViewInRecord) std::copy(view_.begin(), view_.end(), mine.view.begin());
   }
   records_.resize(static_cast<std::size_t>(group_.size()));
   co_return co_await group_.allgather(memory_of(mine), std::as_writable_bytes(std::span(records_)));
