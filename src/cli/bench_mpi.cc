@@ -8,13 +8,13 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <map>
 #include <sstream>
 
 #include "cli/bench_worker.h"
 #include "cli/child.h"
 #include "cli/client.h"
+#include "cli/installed.h"
 #include "cli/output.h"
 #include "cli/temporary_cluster.h"
 
@@ -43,26 +43,11 @@ struct Row {
   std::vector<double> local, tutti, ratio;  // MiB/s, a pair of jobs each
 };
 
-// The benchmark program for the library, in a build directory or beside the libraries of an installation.
-Result<std::string> find_program(const std::string& library) {
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return Status(Code::io_error, "cannot tell where this command is: " + error.message());
-  std::filesystem::path up;
-  for (const auto& part : std::filesystem::path(TUTTI_BINDIR)) up /= part.empty() ? "" : "..";
-  const auto here = self.parent_path();
-  for (const auto& directory : {here, here / up / TUTTI_LIBDIR / "tutti"}) {
-    const auto path = (directory / ("tutti-bench-" + library)).lexically_normal();
-    if (std::filesystem::exists(path, error)) return path.string();
-  }
-  return Status(Code::not_found, "this Tutti was built without " + library);
-}
-
 // The library to use and the program for it.
 Result<std::pair<std::string, std::string>> choose(const std::string& wanted) {
   for (const std::string library : {"openmpi", "mpich"}) {
     if (!wanted.empty() && wanted != library) continue;
-    const auto program = find_program(library);
+    const auto program = find_installed("tutti-bench-" + library, "tutti", "");
     if (program.ok()) return std::pair(library, *program);
   }
   return Status(

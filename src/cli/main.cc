@@ -51,26 +51,9 @@ void add_commands(Command root) {
   add_serve(root);
 }
 
-bool is_command(const CLI::App& app, const std::string& word) {
+const CLI::App* find_command(const CLI::App& app, const std::string& word) {
   const auto same = app.get_subcommands([&](const CLI::App* each) { return each->get_name() == word; });
-  return !same.empty();
-}
-
-// The word that stands where a command is expected, if it is none. CLI11 would only say that a command is
-// missing.
-std::string unknown_command(const CLI::App& app, const std::vector<std::string>& arguments) {
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& argument = arguments[i];
-    if (argument == "--verbose" || argument.find('=') != std::string::npos) continue;
-    if (argument == "--dir" || argument == "--cluster" || argument == "--patience" ||
-        argument == "--application") {
-      ++i;
-      continue;
-    }
-    if (argument.starts_with('-')) return "";
-    return is_command(app, argument) ? "" : argument;
-  }
-  return "";
+  return same.empty() ? nullptr : same.front();
 }
 
 int say_unknown(const CLI::App& app, const std::string& word) {
@@ -80,9 +63,30 @@ int say_unknown(const CLI::App& app, const std::string& word) {
     names.push_back(command->get_name());
   }
   const auto meant = nearest(word, names);
-  const std::string hint = meant ? fmt::format("did you mean '{}'?", *meant) : "`tutti --help` lists them";
+  const std::string hint = meant ? fmt::format("did you mean '{}'?", *meant)
+                                 : fmt::format("`{} --help` lists them", app.get_name());
   fmt::print(stderr, "tutti: unknown command '{}'; {}\n", word, hint);
   return kUsage;
+}
+
+// Complains if a word that is none stands where a command is expected. CLI11 would only say that a command is missing.
+bool said_unknown(const CLI::App& app, const std::vector<std::string>& arguments) {
+  const CLI::App* level = &app;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (argument == "--verbose" || argument.find('=') != std::string::npos) continue;
+    if (argument == "--dir" || argument == "--cluster" || argument == "--patience" ||
+        argument == "--application") {
+      ++i;
+      continue;
+    }
+    if (argument.starts_with('-')) return false;
+    const CLI::App* command = find_command(*level, argument);
+    if (command == nullptr) return say_unknown(*level, argument) != kSuccess;
+    if (command->get_subcommands([](const CLI::App*) { return true; }).empty()) return false;
+    level = command;
+  }
+  return false;
 }
 
 int run(int argc, char** argv) {
@@ -99,9 +103,7 @@ int run(int argc, char** argv) {
     fmt::print(stderr, "{}", app.help());
     return kUsage;
   }
-  if (const std::string word = unknown_command(app, {argv + 1, argv + argc}); !word.empty()) {
-    return say_unknown(app, word);
-  }
+  if (said_unknown(app, {argv + 1, argv + argc})) return kUsage;
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& wanted) {
@@ -111,7 +113,10 @@ int run(int argc, char** argv) {
   } catch (const CLI::CallForVersion& wanted) {
     return app.exit(wanted);
   } catch (const CLI::ParseError& wrong) {
+    const CLI::App* command = &app;
+    while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
     fmt::print(stderr, "tutti: {}\n`tutti --help` and `tutti COMMAND --help` explain.\n", wrong.what());
+    if (command != &app) fmt::print(stderr, "{}\n", command->get_footer());
     return kUsage;
   }
   const int code = context.action();

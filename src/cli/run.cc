@@ -9,6 +9,7 @@
 #include "base/parse.h"
 #include "cli/client.h"
 #include "cli/command.h"
+#include "cli/installed.h"
 #include "cli/state_directory.h"
 
 namespace tutti::cli {
@@ -21,23 +22,11 @@ struct RunOptions {
 
 constexpr const char* kLibrary = "libtutti_mpi.so";
 
-// Beside the command in an installation, and in a build directory.
 Result<std::string> find_library() {
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return Status(Code::io_error, "cannot tell where this command is: " + error.message());
-  std::filesystem::path up;
-  for (const auto& part : std::filesystem::path(TUTTI_BINDIR)) up /= part.empty() ? "" : "..";
-  const auto here = self.parent_path();
-  for (const auto& directory : {here / up / TUTTI_LIBDIR, here / ".." / "mpi"}) {
-    const auto path = (directory / kLibrary).lexically_normal();
-    if (std::filesystem::exists(path, error)) return path.string();
-  }
-  return Status(
-      Code::not_found,
-      fmt::format("there is no {}: this Tutti was built without an MPI library; install Open MPI or "
-                  "MPICH and build it again",
-                  kLibrary));
+  auto found = find_installed(kLibrary, "", "../mpi");
+  if (found.code() != Code::not_found) return found;
+  return found.status().with_context(
+      "this Tutti was built without an MPI library; install Open MPI or MPICH and build it again");
 }
 
 Result<std::string> cluster_file(const Globals& globals) {
