@@ -55,8 +55,7 @@ bool on_rotating_disk(const std::string& directory) {
 }
 
 // The store behind a modelled disk, for experiments; null for "none".
-std::unique_ptr<DeviceStore> modelled_device(Clock& clock, Store& store, const std::string& name,
-                                             std::uint32_t index) {
+std::unique_ptr<DeviceStore> modelled_device(Clock& clock, Store& store, const std::string& name) {
   if (name == "none") return nullptr;
   std::unique_ptr<Device> device;
   if (name == "hdd") {
@@ -65,7 +64,7 @@ std::unique_ptr<DeviceStore> modelled_device(Clock& clock, Store& store, const s
     device = std::make_unique<SsdModel>(default_ssd());
   }
   DeviceStoreOptions options;
-  options.placement.salt = index + 1;  // no two servers' disks have the same history
+  options.placement.salt = 1;  // anywhere, but alike on all servers; see placement.h
   return std::make_unique<DeviceStore>(clock, store, std::move(device),
                                        std::move(*make_io_scheduler("deadline")), options);
 }
@@ -233,7 +232,7 @@ Status serve_data(Daemon& daemon, std::uint32_t index) {
                           (config.device == "none" && on_rotating_disk(daemon.state.store_path(daemon.name)));
   auto policy = make_request_policy(with_default_interval(config.policy, rotational));
   if (!policy.ok()) return policy.status();
-  const auto modelled = modelled_device(daemon.loop.clock(), **store, config.device, index);
+  const auto modelled = modelled_device(daemon.loop.clock(), **store, config.device);
   DataServerOptions options;
   options.index = index;
   options.cluster = config.id;

@@ -82,11 +82,8 @@ Result<std::unique_ptr<SimStorage>> SimStorage::create(Clock& clock, const SimSt
     } else {
       device = std::make_unique<SsdModel>(options.ssd);
     }
-    // No two servers' disks have the same history, so files lie in another order on each.
-    DeviceStoreOptions store = options.store;
-    if (store.placement.salt == 0) store.placement.salt = random.next() | 1U;
-    storage->device_ =
-        std::make_unique<DeviceStore>(clock, *storage->top_, std::move(device), std::move(*scheduler), store);
+    storage->device_ = std::make_unique<DeviceStore>(clock, *storage->top_, std::move(device),
+                                                     std::move(*scheduler), options.store);
     storage->top_ = storage->device_.get();
   }
   storage->faulty_ = std::make_unique<FaultyStore>(*storage->top_, StoreFaults(), random.fork());

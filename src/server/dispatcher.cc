@@ -150,14 +150,16 @@ void Dispatcher::dispatch() {
       --transfer.session->queued;
       --queued_;
     }
-    const Turn turn{transfer, transfer.done,
-                    transfer.done + std::min(decision.quantum, transfer.length - transfer.done)};
+    const bool cold = !transfer.warmed && store_.cold(transfer.object);
+    transfer.warmed = true;
+    const Bytes quantum = cold ? 0_B : std::min(decision.quantum, transfer.length - transfer.done);
+    const Turn turn{transfer, transfer.done, transfer.done + quantum};
     transfer.done = turn.end;
     if (transfer.session->in_service++ == 0) transfer.session->drained.reset();
     ++in_service_;
     ++transfer.at_work;
     accounting_.started(transfer.account, now);
-    scope_.spawn(serve(turn));
+    scope_.spawn(cold ? find(turn) : serve(turn));
   }
 }
 
@@ -177,9 +179,19 @@ Task<void> Dispatcher::serve(Turn turn) {
     at += extent.length;
   }
   if (!status.ok() && transfer.status.ok()) transfer.status = std::move(status);
+  end(turn);
+}
+
+Task<void> Dispatcher::find(Turn turn) {
+  co_await store_.warm(turn.transfer.object);
+  end(turn);
+}
+
+// Its task is at its end.
+void Dispatcher::end(Turn& turn) {
   if (!turn.over) end_turn(turn);
   --sending_;
-  leave(transfer);
+  leave(turn.transfer);
   dispatch();
 }
 

@@ -54,6 +54,7 @@ struct Transfer {
   QueuedRequest request;         // what the policy knows of it; the id is ours
   std::uint64_t generation = 0;  // of the policy that has it
   Accounting::Slot account = Accounting::kOthers;
+  bool warmed = false;       // the way to its bytes was asked for, or was known
   std::size_t in_store = 0;  // turns that the store has not ended
   Bytes done;                // quanta that had their turn so far, this one included
   std::size_t at_work = 0;   // tasks that use this: quanta in the store or on the network, and the early pull
@@ -127,11 +128,14 @@ class Dispatcher {
 
   void dispatch();
   Task<void> serve(Turn turn);
+  // A turn without bytes: the device is asked for the way to them, and who is next may be another one afterwards.
+  Task<void> find(Turn turn);
   // Lets the client take the bytes of a read itself, if the store shares the object.
   void grant(Transfer& transfer);
   Task<Status> move(Turn& turn, Extent extent, Bytes at);
   Task<void> pull_early(Transfer& transfer);
   void end_turn(Turn& turn);
+  void end(Turn& turn);
   void leave(Transfer& transfer);
   void forget(Transfer& transfer);
   void reply(Transfer& transfer);

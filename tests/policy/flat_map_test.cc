@@ -7,6 +7,7 @@
 
 #include "policy/request/indexed_heap.h"
 #include "policy/request/lanes.h"
+#include "policy/request/sweeps.h"
 
 namespace tutti {
 namespace {
@@ -100,6 +101,41 @@ TEST(Lanes, KeepTheOrderOfArrivalThroughServiceAndReturn) {
   EXPECT_EQ(lanes.head(other), 6U);
   EXPECT_EQ(lanes.size(), 1U);
   EXPECT_EQ(lanes.in_service(), 0U);
+}
+
+TEST(Sweeps, GoUpAndBeginAgain) {
+  Sweeps sweeps;
+  const Sweeps::Lane lane = sweeps.open();
+  const auto at = [](std::uint64_t object, std::uint64_t kib) {
+    return Sweeps::Place{object, Bytes(kib * 1024)};
+  };
+  sweeps.push(lane, 1, at(1, 40));
+  sweeps.push(lane, 2, at(1, 20));
+  sweeps.push(lane, 3, at(2, 0));
+  EXPECT_EQ(sweeps.take(lane), 2U);
+  sweeps.push(lane, 4, at(1, 10));  // the sweep has passed it
+  sweeps.push(lane, 5, at(1, 20));  // not this one
+  sweeps.give_back(2);
+  EXPECT_EQ(sweeps.take(lane), 2U);
+  EXPECT_EQ(sweeps.take(lane), 5U);
+  EXPECT_EQ(sweeps.take(lane), 1U);
+  sweeps.push(lane, 6, at(1, 60));
+  EXPECT_EQ(sweeps.take(lane), 6U);
+  EXPECT_EQ(sweeps.take(lane), 3U);
+  EXPECT_EQ(sweeps.take(lane), 4U);
+  EXPECT_TRUE(sweeps.empty(lane));
+  EXPECT_EQ(sweeps.in_service(), 6U);
+  EXPECT_EQ(sweeps.lane_of(4), lane);
+  for (const std::uint64_t id : {1U, 2U, 3U, 4U, 5U, 6U}) sweeps.forget(id);
+  EXPECT_TRUE(sweeps.deserted(lane));
+  sweeps.close(lane);
+  EXPECT_EQ(sweeps.open(), lane);
+  // A lane begins anew.
+  sweeps.push(lane, 7, at(1, 5));
+  sweeps.push(lane, 8, at(1, 1));
+  sweeps.forget(8);
+  EXPECT_EQ(sweeps.take(lane), 7U);
+  EXPECT_EQ(sweeps.size(), 1U);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // time.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 #include <set>
 #include <tuple>
@@ -19,6 +20,7 @@ using test::kSomeDay;
 struct Waiting {
   QueuedRequest request;
   bool in_service = false;
+  std::uint64_t sweep = 0;
 };
 
 // What the header of window says, in the slowest way.
@@ -27,8 +29,8 @@ class WindowReference {
   explicit WindowReference(const WindowOptions& options) : options_(options) {}
 
   void add(const QueuedRequest& request) {
-    all_.push_back({request, false});
     Group& group = groups_[key(request)];
+    all_.push_back({request, false, group.sweep + (place(request) < group.reached ? 1 : 0)});
     ++group.members;
     const std::uint64_t tag = std::max(request.bottleneck, request.length).count();
     if (options_.load == WindowOptions::Load::burst) {
@@ -43,10 +45,18 @@ class WindowReference {
     std::size_t busy = 0;
     for (Waiting& each : all_) {
       busy += each.in_service ? 1 : 0;
-      if (!each.in_service && (best == nullptr || rank(each.request) < rank(best->request))) best = &each;
+      if (!each.in_service && (best == nullptr || rank(each) < rank(*best))) best = &each;
     }
-    if (best == nullptr || busy >= options_.dispatch_depth) return 0;
+    if (best == nullptr) return 0;
+    bool alike = busy < options_.together;
+    for (const Waiting& each : all_) {
+      alike = alike && (!each.in_service || key(each.request) == key(best->request));
+    }
+    if (busy >= options_.dispatch_depth && !alike) return 0;
     best->in_service = true;
+    Group& group = groups_[key(best->request)];
+    group.sweep = best->sweep;
+    group.reached = place(best->request);
     return best->request.id;
   }
   void give_back(std::uint64_t id) { find(id)->in_service = false; }
@@ -59,25 +69,34 @@ class WindowReference {
 
  private:
   using Key = std::pair<std::uint64_t, std::uint64_t>;
+  using Place = std::pair<std::uint64_t, Bytes>;
+  using Rank = std::array<std::uint64_t, 3>;
   struct Group {
     std::size_t members = 0;
     std::uint64_t load = 0;
+    std::uint64_t sweep = 0;
+    Place reached;
     std::set<std::pair<std::uint64_t, std::uint64_t>> operations;
   };
   [[nodiscard]] std::uint64_t window(const QueuedRequest& request) const {
     return static_cast<std::uint64_t>(request.request_time / options_.interval);
   }
   [[nodiscard]] Key key(const QueuedRequest& request) const { return {window(request), request.application}; }
-  [[nodiscard]] std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t> rank(
-      const QueuedRequest& request) const {
+  [[nodiscard]] Place place(const QueuedRequest& request) const {
+    if (options_.within == WindowOptions::Within::arrival) return {};
+    return {request.object, request.offset};
+  }
+  [[nodiscard]] std::tuple<Rank, std::uint64_t, Place, std::uint64_t> rank(const Waiting& each) const {
+    return {rank_of_group(each.request), each.sweep, place(each.request), each.request.id};
+  }
+  [[nodiscard]] Rank rank_of_group(const QueuedRequest& request) const {
     const std::uint64_t w = window(request);
     const std::uint64_t application = request.application;
     switch (options_.order) {
       case WindowOptions::Order::id:
-        return {paper_priority(request.request_time, options_.interval, application), 0, application,
-                request.id};
+        return {paper_priority(request.request_time, options_.interval, application), 0, application};
       case WindowOptions::Order::rotated:
-        return {w, window_turn(w, application), application, request.id};
+        return {w, window_turn(w, application), application};
       case WindowOptions::Order::smallest:
         break;
     }
@@ -87,7 +106,7 @@ class WindowReference {
          left /= 2) {
       ++demotion;
     }
-    return {w + demotion, load, application, request.id};
+    return {w + demotion, load, application};
   }
   std::vector<Waiting>::iterator find(std::uint64_t id) {
     return std::find_if(all_.begin(), all_.end(),
@@ -139,6 +158,7 @@ QueuedRequest random_request(Random& random, std::uint64_t id, Nanos now) {
   request.client = random.below(3);
   request.sequence = random.below(200);
   request.object = random.below(6);
+  request.offset = 4_KiB * random.below(20);
   request.length = 4_KiB * (1 + random.below(256));
   if (random.chance(0.7)) request.bottleneck = 4_KiB * random.below(4096);
   return request;
@@ -204,12 +224,14 @@ TEST(PolicyReference, WindowAgreesInEveryVariantAndRepeats) {
   for (const auto order :
        {WindowOptions::Order::id, WindowOptions::Order::rotated, WindowOptions::Order::smallest}) {
     for (const auto load : {WindowOptions::Load::burst, WindowOptions::Load::operations}) {
-      for (const std::uint64_t depth : {1U, 4U}) {
+      for (const std::uint64_t depth : {1U, 2U, 4U}) {
         WindowOptions options;
+        options.within = depth == 2 ? WindowOptions::Within::arrival : WindowOptions::Within::offset;
         options.order = order;
         options.load = load;
         options.interval = 250_ms;
         options.dispatch_depth = depth;
+        options.together = load == WindowOptions::Load::burst ? 1 : 3;
         options.patience = depth;
         WindowPolicy policy(options);
         WindowPolicy again(options);

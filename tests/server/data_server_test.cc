@@ -9,6 +9,8 @@
 #include "env/channel.h"
 #include "env/combine.h"
 #include "env/sim/clock.h"
+#include "env/sim/device/hdd.h"
+#include "env/sim/device_store.h"
 #include "env/sim/memory_store.h"
 #include "env/sim/network.h"
 #include "env/sim/simulation.h"
@@ -31,7 +33,7 @@ class DataServerTest : public testing::Test {
     scope_.cancel();
     server_.reset();
     options.cluster = 7;
-    server_ = std::make_unique<DataServer>(Env{clock_, fabric_.node(server_node_), random_, {}}, store_,
+    server_ = std::make_unique<DataServer>(Env{clock_, fabric_.node(server_node_), random_, {}}, *used_,
                                            std::move(*make_request_policy(policy)), key_, options);
     scope_.spawn(serve(*server_, std::move(*fabric_.node(server_node_).listen(address_))));
   }
@@ -73,8 +75,8 @@ class DataServerTest : public testing::Test {
 
   static void build_transfer(flatbuffers::FlatBufferBuilder& builder, const wire::Capability& capability,
                              std::vector<wire::Extent> extents, std::uint64_t region, Nanos request_time,
-                             std::uint32_t inline_limit = 0) {
-    const wire::Tag tag(1, request_time.count(), 1, 1, 0);
+                             std::uint32_t inline_limit = 0, std::uint64_t application = 1) {
+    const wire::Tag tag(application, request_time.count(), 1, 1, 0);
     const auto list = builder.CreateVectorOfStructs(extents);
     builder.Finish(wire::CreateTransferRequest(builder, &capability, &tag, list, region, 0, inline_limit));
   }
@@ -98,6 +100,7 @@ class DataServerTest : public testing::Test {
   SimClock clock_{simulation_};
   Random random_{3};
   MemoryStore store_;
+  Store* used_ = &store_;
   ServerKey key_ = ServerKey::from_seed(9);
   const std::string address_ = SimNetwork::address(0, "data");
   NodeId server_node_ = 0;
@@ -282,6 +285,48 @@ TEST_F(DataServerTest, AFullQueueTellsClientsToWait) {
   }
   EXPECT_EQ(served, 5) << "one in service, four queued";
   EXPECT_EQ(told_to_wait, 15);
+}
+
+// The inode of a cold object is a seek of its own. Who came first has it read at once; then the queue decides again.
+TEST_F(DataServerTest, WhoRanksFirstNeedNotWaitForTheBytesOfWhoCameFirst) {
+  DeviceStore disk(clock_, store_, std::make_unique<HddModel>(default_hdd()),
+                   std::move(*make_io_scheduler("none")));
+  for (const std::uint64_t file : {kFile, kFile + 1}) {
+    ASSERT_TRUE(run(store_.truncate(ObjectId{file}, 1_MiB)).ok());
+  }
+  used_ = &disk;
+  start("window", {});
+  auto channel = connect();
+  std::vector<std::byte> memory(64 << 10);
+  const Segment segment{reinterpret_cast<std::uint64_t>(memory.data()), memory.size()};
+  const auto region = channel->connection().expose({&segment, 1}, Access::write);
+  std::vector<std::uint64_t> order;
+  std::vector<Task<bool>> readers;
+  struct Reader {
+    static Task<bool> read(Channel& channel, flatbuffers::FlatBufferBuilder& builder,
+                           std::uint64_t application, std::vector<std::uint64_t>& order) {
+      const auto reply = co_await channel.call(wire::request_type(wire::Type::read), wire::bytes(builder));
+      EXPECT_TRUE(reply.ok() && wire::status_of(*wire::parse<wire::TransferReply>(reply->payload)).ok());
+      order.push_back(application);
+      co_return true;
+    }
+  };
+  std::array<flatbuffers::FlatBufferBuilder, 2> builders;
+  for (const std::uint64_t application : {9U, 1U}) {
+    auto& builder = builders.at(application == 9 ? 0 : 1);
+    const std::uint64_t file = application == 9 ? kFile : kFile + 1;
+    build_transfer(builder, capability(wire::kRightRead, 60_s, file), {wire::Extent(0, memory.size())},
+                   region, clock_.wall(), 0, application);
+    readers.push_back(Reader::read(*channel, builder, application, order));
+  }
+  run(when_all(std::move(readers)));
+  EXPECT_EQ(order, (std::vector<std::uint64_t>{1, 9}));
+  EXPECT_EQ(disk.device_statistics().reads, 4U) << "two inodes, two times 64 KiB";
+  EXPECT_EQ(server_->dispatcher().totals().reads, 2U);
+  EXPECT_EQ(server_->dispatcher().queued() + server_->dispatcher().in_service(), 0U);
+  scope_.cancel();
+  server_.reset();
+  used_ = &store_;
 }
 
 TEST_F(DataServerTest, RequestsOfManyPiecesAreBoundedByTheirMemory) {

@@ -67,6 +67,11 @@ class FileStore::Impl {
   Result<std::optional<Bytes>> locate(ObjectId object, Bytes offset);
   Task<Result<std::vector<ObjectId>>> list();
   Result<StoreSpace> space();
+  // An object that is open has its inode in memory; whether that of another one is too shows when it is asked for.
+  [[nodiscard]] bool cold(ObjectId object) const {
+    return uring_ != nullptr && files_.find(object) == nullptr;
+  }
+  Task<void> warm(ObjectId object);
   SharedObject share(ObjectId object);
   [[nodiscard]] bool mapped() const { return mapped_; }
 
@@ -317,6 +322,10 @@ Task<Status> FileStore::Impl::sync_names(ObjectId object) {
   co_return Status();
 }
 
+Task<void> FileStore::Impl::warm(ObjectId object) {
+  if (uring_ != nullptr) co_await uring_->stat(directory_.path_of(object));
+}
+
 SharedObject FileStore::Impl::share(ObjectId object) {
   if (!mapped_) return {};
   const Result<std::shared_ptr<ObjectFile>> opened = files_.open(object, false);
@@ -418,6 +427,8 @@ Task<Result<std::optional<Bytes>>> FileStore::locate(ObjectId object, Bytes offs
 }
 Task<Result<std::vector<ObjectId>>> FileStore::list() { return impl_->list(); }
 Result<StoreSpace> FileStore::space() { return impl_->space(); }
+bool FileStore::cold(ObjectId object) const { return impl_->cold(object); }
+Task<void> FileStore::warm(ObjectId object) { return impl_->warm(object); }
 SharedObject FileStore::share(ObjectId object) { return impl_->share(object); }
 bool FileStore::mapped() const { return impl_->mapped(); }
 

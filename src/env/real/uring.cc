@@ -1,6 +1,8 @@
 #include "env/real/uring.h"
 
+#include <fcntl.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -94,6 +96,19 @@ Uring::Awaiter Uring::fsync(int fd, bool data_only, std::shared_ptr<void> kept) 
   io_uring_sqe* entry = next_entry();
   if (entry != nullptr) io_uring_prep_fsync(entry, fd, data_only ? IORING_FSYNC_DATASYNC : 0U);
   return start(entry, std::move(kept));
+}
+
+Uring::Awaiter Uring::stat(std::string path) {
+  struct Question {
+    std::string path;
+    struct statx answer;
+  };
+  const auto question = std::make_shared<Question>(Question{std::move(path), {}});
+  io_uring_sqe* entry = next_entry();
+  if (entry != nullptr) {
+    io_uring_prep_statx(entry, AT_FDCWD, question->path.c_str(), 0, STATX_SIZE, &question->answer);
+  }
+  return start(entry, question);
 }
 
 // The event descriptor is never read: each completion is an edge of its own.

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "base/status.h"
@@ -61,6 +62,8 @@ class Uring {
   // The descriptor must stay open until the operation has been submitted: until the end of this turn.
   Awaiter read(int fd, std::span<std::byte> into, std::uint64_t offset, std::shared_ptr<void> kept);
   Awaiter write(int fd, std::span<const std::byte> from, std::uint64_t offset, std::shared_ptr<void> kept);
+  // Brings the inode into memory; what it says is thrown away.
+  Awaiter stat(std::string path);
   Awaiter fsync(int fd, bool data_only, std::shared_ptr<void> kept);
 
  private:

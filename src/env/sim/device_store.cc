@@ -72,6 +72,17 @@ Task<void> DeviceStore::need_inode(ObjectId object) {
   read->set();
 }
 
+bool DeviceStore::cold(ObjectId object) const {
+  if (!options_.inodes || options_.cache.size == Bytes()) return false;
+  const auto found = objects_.find(object);
+  return found == objects_.end() || !found->second->inode;
+}
+
+Task<void> DeviceStore::warm(ObjectId object) {
+  const Result<Bytes> length = co_await length_of(object);
+  if (length.ok() && *length > Bytes()) co_await need_inode(object);
+}
+
 void DeviceStore::drop_caches() {
   cache_.drop_clean();
   for (auto& [id, object] : objects_) object->inode = false;

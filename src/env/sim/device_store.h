@@ -54,6 +54,8 @@ class DeviceStore final : public Store {
   Task<Result<std::optional<Bytes>>> length(ObjectId object) override;
   // The place on the modelled device; nothing if the object does not exist.
   Task<Result<std::optional<Bytes>>> locate(ObjectId object, Bytes offset) override;
+  [[nodiscard]] bool cold(ObjectId object) const override;
+  Task<void> warm(ObjectId object) override;
   Task<Result<std::vector<ObjectId>>> list() override;
   Result<StoreSpace> space() override;
 

@@ -13,5 +13,7 @@ Status beyond_turns(const ExperimentOptions& options, Report& report);
 Status beyond_sizes(const ExperimentOptions& options, Report& report);
 // Applications on some servers only; tags of the clients against group communication of the servers.
 Status beyond_imbalance(const ExperimentOptions& options, Report& report);
+// By offset within an application, against by arrival, against no order of applications at all.
+Status beyond_sweeps(const ExperimentOptions& options, Report& report);
 
 }  // namespace tutti

@@ -14,6 +14,7 @@ Result<Report> coord_beyond(const ExperimentOptions& options) {
   TUTTI_TRY(beyond_turns(options, report));
   TUTTI_TRY(beyond_sizes(options, report));
   TUTTI_TRY(beyond_imbalance(options, report));
+  TUTTI_TRY(beyond_sweeps(options, report));
   report.notes.push_back("The adaptive interval is compared in coord-window.");
   return report;
 }

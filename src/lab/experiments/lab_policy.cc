@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 namespace tutti {
 namespace {
@@ -11,36 +12,42 @@ constexpr Bytes kQuantum = 128_KiB;
 void LabPolicy::changed(std::uint64_t /*application*/, std::int64_t /*bytes*/) {}
 
 void LabPolicy::add(const QueuedRequest& request, Nanos /*now*/) {
-  requests_.emplace(request.id, Entry{request, request.length});
+  const auto [lane, fresh] = lanes_.try_emplace(request.application);
+  if (fresh) lane->second = sweeps_.open();
+  sweeps_.push(lane->second, request.id, {request.object, request.offset});
+  requests_.emplace(request.id, Entry{request.application, request.length});
   changed(request.application, static_cast<std::int64_t>(request.length.count()));
 }
 
 Decision LabPolicy::next(Nanos now) {
-  if (busy_ || requests_.empty()) return Decision::idle();
-  const Entry* best = nullptr;
+  if (sweeps_.in_service() > 0) return Decision::idle();
+  std::optional<Sweeps::Lane> best;
   std::uint64_t least = 0;
-  for (const auto& [id, entry] : requests_) {
-    const std::uint64_t place = rank(entry.request, now);
-    if (best != nullptr && place >= least) continue;
-    best = &entry;
+  for (const auto& [application, lane] : lanes_) {
+    if (sweeps_.empty(lane)) continue;
+    const std::uint64_t place = rank(application, now);
+    if (best && place >= least) continue;
+    best = lane;
     least = place;
   }
-  busy_ = true;
-  return Decision::dispatch(best->request.id, kQuantum);
+  return best ? Decision::dispatch(sweeps_.take(*best), kQuantum) : Decision::idle();
 }
 
 void LabPolicy::served(std::uint64_t id, Bytes bytes, bool finished, Nanos /*now*/) {
-  busy_ = false;
+  if (finished) return forget(id);
   Entry& entry = requests_.at(id);
-  const Bytes gone = finished ? entry.left : std::min(bytes, entry.left);
+  const Bytes gone = std::min(bytes, entry.left);
   entry.left -= gone;
-  changed(entry.request.application, -static_cast<std::int64_t>(gone.count()));
-  if (finished) requests_.erase(id);
+  changed(entry.application, -static_cast<std::int64_t>(gone.count()));
+  sweeps_.give_back(id);
 }
 
-void LabPolicy::drop(std::uint64_t id, Nanos /*now*/) {
+void LabPolicy::drop(std::uint64_t id, Nanos /*now*/) { forget(id); }
+
+void LabPolicy::forget(std::uint64_t id) {
   const Entry& entry = requests_.at(id);
-  changed(entry.request.application, -static_cast<std::int64_t>(entry.left.count()));
+  changed(entry.application, -static_cast<std::int64_t>(entry.left.count()));
+  sweeps_.forget(id);
   requests_.erase(id);
 }
 
@@ -48,8 +55,8 @@ GivenOrder::GivenOrder(const std::vector<std::uint64_t>& order) {
   for (std::size_t i = 0; i < order.size(); ++i) places_.emplace(order[i], i);
 }
 
-std::uint64_t GivenOrder::rank(const QueuedRequest& request, Nanos /*now*/) {
-  const auto found = places_.find(request.application);
+std::uint64_t GivenOrder::rank(std::uint64_t application, Nanos /*now*/) {
+  const auto found = places_.find(application);
   return found == places_.end() ? places_.size() : found->second;
 }
 
@@ -70,10 +77,10 @@ void GroupOrder::exchange(Nanos now) {
   }
 }
 
-std::uint64_t GroupOrder::rank(const QueuedRequest& request, Nanos now) {
+std::uint64_t GroupOrder::rank(std::uint64_t application, Nanos now) {
   exchange(now);
-  const auto told = board_->told.find(request.application);
-  return std::max(told == board_->told.end() ? 0 : told->second, board_->own[server_][request.application]);
+  const auto told = board_->told.find(application);
+  return std::max(told == board_->told.end() ? 0 : told->second, board_->own[server_][application]);
 }
 
 std::vector<std::size_t> best_order(const std::vector<std::vector<double>>& work) {

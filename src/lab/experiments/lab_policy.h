@@ -1,4 +1,5 @@
-// LabPolicy: request policies that exist for comparison only. One quantum at a time, like window.
+// LabPolicy: request policies that exist for comparison only. One quantum at a time and in sweeps over each
+// application's requests, like window.
 //
 // Both know what no real server does without talking: the best order in hindsight, or the others' backlog.
 #pragma once
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "policy/request/policy.h"
+#include "policy/request/sweeps.h"
 
 namespace tutti {
 
@@ -18,20 +20,24 @@ class LabPolicy : public RequestPolicy {
   Decision next(Nanos now) override;
   void served(std::uint64_t id, Bytes bytes, bool finished, Nanos now) override;
   void drop(std::uint64_t id, Nanos now) override;
-  [[nodiscard]] std::size_t queued() const override { return requests_.size() - (busy_ ? 1 : 0); }
+  [[nodiscard]] std::size_t queued() const override { return sweeps_.size() - sweeps_.in_service(); }
 
  protected:
-  // Smaller goes first; by arrival among equals.
-  virtual std::uint64_t rank(const QueuedRequest& request, Nanos now) = 0;
+  // Smaller goes first; the smallest id among equals.
+  virtual std::uint64_t rank(std::uint64_t application, Nanos now) = 0;
   virtual void changed(std::uint64_t application, std::int64_t bytes);
 
  private:
   struct Entry {
-    QueuedRequest request;
+    std::uint64_t application;
     Bytes left;
   };
+  // Of a request that leaves for good.
+  void forget(std::uint64_t id);
+
   std::map<std::uint64_t, Entry> requests_;
-  bool busy_ = false;
+  std::map<std::uint64_t, Sweeps::Lane> lanes_;  // by application; they stay
+  Sweeps sweeps_;
 };
 
 // Applications in the order of `order`; those that are not in it last.
@@ -41,7 +47,7 @@ class GivenOrder final : public LabPolicy {
   [[nodiscard]] std::string name() const override { return "hindsight"; }
 
  protected:
-  std::uint64_t rank(const QueuedRequest& request, Nanos now) override;
+  std::uint64_t rank(std::uint64_t application, Nanos now) override;
 
  private:
   std::map<std::uint64_t, std::uint64_t> places_;
@@ -64,7 +70,7 @@ class GroupOrder final : public LabPolicy {
   [[nodiscard]] std::string name() const override { return "group"; }
 
  protected:
-  std::uint64_t rank(const QueuedRequest& request, Nanos now) override;
+  std::uint64_t rank(std::uint64_t application, Nanos now) override;
   void changed(std::uint64_t application, std::int64_t bytes) override;
 
  private:

@@ -1,7 +1,8 @@
-// IndexedHeap: handles (small numbers) by rank, least first; any of them can be taken out or ranked anew.
+// Heap and IndexedHeap: handles (small numbers) by rank, least first; any of them can be taken out or ranked anew.
 //
-// A heap with four children to a node, which costs fewer cache misses than two. Between equal
-// ranks the history decides, alike in every run. All changes take O(log n).
+// A heap with four children to a node, which costs fewer cache misses than two. Between equal ranks the history decides,
+// alike in every run. All changes take O(log n). An IndexedHeap knows where its handles are; many Heaps that share the
+// handles out among them keep that in one table.
 #pragma once
 
 #include <algorithm>
@@ -13,67 +14,86 @@
 
 namespace tutti {
 
+// Where each handle is in its heap.
+class HeapPlaces {
+ public:
+  [[nodiscard]] bool contains(std::uint32_t handle) const {
+    return handle < places_.size() && places_[handle] != kNowhere;
+  }
+  void make_room(std::uint32_t handle) {
+    if (handle >= places_.size()) places_.resize(std::size_t{handle} + 1, kNowhere);
+  }
+  [[nodiscard]] std::size_t of(std::uint32_t handle) const { return places_[handle]; }
+  void set(std::uint32_t handle, std::size_t place) { places_[handle] = static_cast<std::uint32_t>(place); }
+  void forget(std::uint32_t handle) { places_[handle] = kNowhere; }
+
+ private:
+  static constexpr std::uint32_t kNowhere = std::numeric_limits<std::uint32_t>::max();
+  std::vector<std::uint32_t> places_;  // by handle
+};
+
 template <typename Rank>
-class IndexedHeap {
+class Heap {
  public:
   [[nodiscard]] bool empty() const { return items_.empty(); }
   [[nodiscard]] std::size_t size() const { return items_.size(); }
   [[nodiscard]] std::uint32_t top() const { return items_.front().handle; }
-  [[nodiscard]] bool contains(std::uint32_t handle) const {
-    return handle < places_.size() && places_[handle] != kNowhere;
-  }
 
-  void push(std::uint32_t handle, const Rank& rank) {
-    assert(!contains(handle));
-    if (handle >= places_.size()) places_.resize(std::size_t{handle} + 1, kNowhere);
+  void push(HeapPlaces& places, std::uint32_t handle, const Rank& rank) {
+    assert(!places.contains(handle));
+    places.make_room(handle);
     items_.push_back({rank, handle});
-    rise(items_.size() - 1);
+    rise(places, items_.size() - 1);
   }
-  void erase(std::uint32_t handle) {
-    const std::size_t place = places_[handle];
-    places_[handle] = kNowhere;
+  void erase(HeapPlaces& places, std::uint32_t handle) {
+    const std::size_t place = places.of(handle);
+    places.forget(handle);
     const Item last = items_.back();
     items_.pop_back();
     if (place == items_.size()) return;
     items_[place] = last;
-    settle(place);
+    settle(places, place);
   }
-  void update(std::uint32_t handle, const Rank& rank) {
-    const std::size_t place = places_[handle];
+  void update(HeapPlaces& places, std::uint32_t handle, const Rank& rank) {
+    const std::size_t place = places.of(handle);
     items_[place].rank = rank;
-    settle(place);
+    settle(places, place);
+  }
+  // Of an empty heap that was large.
+  void give_memory_back() {
+    constexpr std::size_t kSmall = 4096;
+    if (items_.capacity() > kSmall) items_ = {};
   }
 
  private:
   static constexpr std::size_t kChildren = 4;
-  static constexpr std::uint32_t kNowhere = std::numeric_limits<std::uint32_t>::max();
   struct Item {
     Rank rank;
     std::uint32_t handle;
   };
 
-  void put(std::size_t place, const Item& item) {
+  void put(HeapPlaces& places, std::size_t place, const Item& item) {
     items_[place] = item;
-    places_[item.handle] = static_cast<std::uint32_t>(place);
+    places.set(item.handle, place);
   }
-  void settle(std::size_t place) {
+  void settle(HeapPlaces& places, std::size_t place) {
     if (place > 0 && items_[place].rank < items_[(place - 1) / kChildren].rank) {
-      rise(place);
+      rise(places, place);
     } else {
-      sink(place);
+      sink(places, place);
     }
   }
-  void rise(std::size_t place) {
+  void rise(HeapPlaces& places, std::size_t place) {
     const Item item = items_[place];
     while (place > 0) {
       const std::size_t parent = (place - 1) / kChildren;
       if (!(item.rank < items_[parent].rank)) break;
-      put(place, items_[parent]);
+      put(places, place, items_[parent]);
       place = parent;
     }
-    put(place, item);
+    put(places, place, item);
   }
-  void sink(std::size_t place) {
+  void sink(HeapPlaces& places, std::size_t place) {
     const Item item = items_[place];
     for (;;) {
       const std::size_t first = place * kChildren + 1;
@@ -84,14 +104,29 @@ class IndexedHeap {
         if (items_[child].rank < items_[least].rank) least = child;
       }
       if (!(items_[least].rank < item.rank)) break;
-      put(place, items_[least]);
+      put(places, place, items_[least]);
       place = least;
     }
-    put(place, item);
+    put(places, place, item);
   }
 
   std::vector<Item> items_;
-  std::vector<std::uint32_t> places_;  // by handle
+};
+
+template <typename Rank>
+class IndexedHeap {
+ public:
+  [[nodiscard]] bool empty() const { return heap_.empty(); }
+  [[nodiscard]] std::size_t size() const { return heap_.size(); }
+  [[nodiscard]] std::uint32_t top() const { return heap_.top(); }
+  [[nodiscard]] bool contains(std::uint32_t handle) const { return places_.contains(handle); }
+  void push(std::uint32_t handle, const Rank& rank) { heap_.push(places_, handle, rank); }
+  void erase(std::uint32_t handle) { heap_.erase(places_, handle); }
+  void update(std::uint32_t handle, const Rank& rank) { heap_.update(places_, handle, rank); }
+
+ private:
+  Heap<Rank> heap_;
+  HeapPlaces places_;
 };
 
 }  // namespace tutti

@@ -17,6 +17,7 @@ constexpr std::uint64_t kPaperIds = 32768;
 constexpr std::uint64_t kLargestLoad = std::uint64_t{1} << 48U;
 
 constexpr std::array<std::string_view, 3> kOrders = {"id", "rotated", "smallest"};
+constexpr std::array<std::string_view, 2> kWithins = {"offset", "arrival"};
 constexpr std::array<std::string_view, 2> kLoads = {"burst", "operations"};
 constexpr std::array<std::string_view, 2> kClocks = {"client", "server"};
 constexpr std::array<std::string_view, 2> kFlags = {"false", "true"};
@@ -28,11 +29,12 @@ bool power_of_two_apart(Nanos shorter, Nanos longer) {
          std::has_single_bit(static_cast<std::uint64_t>(longer / shorter));
 }
 
-// An adaptive grid begins with the longest interval: while nothing is known of the load, a window that ends in the
-// middle of a burst costs more than one that is too long.
+// An adaptive grid begins one step longer: while nothing is known of the load, a window that ends in the middle of a
+// burst costs more than one that is too long.
 WindowGrid make_grid(const WindowOptions& options) {
-  return options.adaptive ? WindowGrid(options.max_interval, options.min_interval, options.max_interval)
-                          : WindowGrid(options.interval);
+  if (!options.adaptive) return WindowGrid(options.interval);
+  const Nanos first = std::min(options.interval * 2, options.max_interval);
+  return {first, options.min_interval, options.max_interval};
 }
 
 }  // namespace
@@ -59,8 +61,8 @@ std::string with_default_interval(std::string_view policy, bool rotational) {
 }
 
 std::vector<std::string_view> WindowPolicy::parameters() {
-  return {"interval", "request_clock", "dispatch_depth", "quantum",      "order",       "load",
-          "patience", "unit",          "adaptive",       "min_interval", "max_interval"};
+  return {"interval", "request_clock", "dispatch_depth", "together", "quantum",      "order",       "within",
+          "load",     "patience",      "unit",           "adaptive", "min_interval", "max_interval"};
 }
 
 Result<std::unique_ptr<RequestPolicy>> WindowPolicy::make(const Parameters& parameters) {
@@ -83,12 +85,16 @@ Result<std::unique_ptr<RequestPolicy>> WindowPolicy::make(const Parameters& para
   interval("max_interval", options.max_interval);
   take(parameters.number("dispatch_depth", options.dispatch_depth, 1, 1024),
        [&](std::uint64_t depth) { options.dispatch_depth = depth; });
+  take(parameters.number("together", options.together, 1, 1024),
+       [&](std::uint64_t together) { options.together = together; });
   take(parameters.bytes("quantum", options.quantum, 4_KiB),
        [&](Bytes quantum) { options.quantum = quantum; });
   take(parameters.choice("request_clock", 0, kClocks),
        [&](std::size_t clock) { options.request_clock = static_cast<WindowOptions::RequestClock>(clock); });
   take(parameters.choice("order", 0, kOrders),
        [&](std::size_t order) { options.order = static_cast<WindowOptions::Order>(order); });
+  take(parameters.choice("within", 0, kWithins),
+       [&](std::size_t within) { options.within = static_cast<WindowOptions::Within>(within); });
   take(parameters.choice("load", 0, kLoads),
        [&](std::size_t load) { options.load = static_cast<WindowOptions::Load>(load); });
   take(parameters.number("patience", options.patience, 0, 1024),
@@ -120,6 +126,8 @@ std::string WindowPolicy::name() const {
     name += fmt::format(";load={};patience={};unit={}", kLoads.at(static_cast<std::size_t>(options_.load)),
                         options_.patience, size(options_.unit));
   }
+  if (options_.together > 1) name += fmt::format(";together={}", options_.together);
+  if (options_.within == WindowOptions::Within::arrival) name += ";within=arrival";
   if (options_.request_clock == WindowOptions::RequestClock::server) name += ";request_clock=server";
   if (options_.adaptive) {
     name += fmt::format(";adaptive=true;min_interval={};max_interval={}", options_.min_interval.millis(),
@@ -137,7 +145,8 @@ PolicyCounters WindowPolicy::counters() const {
 void WindowPolicy::add(const QueuedRequest& request, Nanos now) {
   measure(now);
   const Lane lane = group_of(request);
-  lanes_.push(lane, request.id);
+  const bool swept = options_.within == WindowOptions::Within::offset;
+  lanes_.push(lane, request.id, swept ? Sweeps::Place{request.object, request.offset} : Sweeps::Place());
   Group& group = groups_[lane];
   add_load(group, request);
   group.rank = rank_of(group);
@@ -150,13 +159,21 @@ void WindowPolicy::add(const QueuedRequest& request, Nanos now) {
 }
 
 Decision WindowPolicy::next(Nanos /*now*/) {
-  if (in_service_.size() >= options_.dispatch_depth || heads_.empty()) return Decision::idle();
+  if (heads_.empty()) return Decision::idle();
   const Lane lane = heads_.top();
+  if (in_service_.size() >= options_.dispatch_depth && !may_join(lane)) return Decision::idle();
   const std::uint64_t id = lanes_.take(lane);
-  in_service_.push_back({id, groups_[lane].rank, false});
+  in_service_.push_back({id, lane, groups_[lane].rank, false});
   if (lanes_.empty(lane)) heads_.erase(lane);
   ++counters_.dispatches;
   return Decision::dispatch(id, options_.quantum);
+}
+
+// Those in service are all of the same group, and not too many.
+bool WindowPolicy::may_join(Lane lane) const {
+  return in_service_.size() < options_.together &&
+         std::all_of(in_service_.begin(), in_service_.end(),
+                     [lane](const auto& each) { return each.lane == lane; });
 }
 
 void WindowPolicy::served(std::uint64_t id, Bytes /*bytes*/, bool finished, Nanos now) {

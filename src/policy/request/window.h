@@ -6,34 +6,38 @@
 // in one queue for the whole server, dispatched one by one from its head. An empty queue serves at once. An
 // earlier window always goes first, so nothing starves. The requests of an application in a window form one
 // group, which stays together even if another application has the same 15-bit id (then the 64-bit ids
-// decide); within it, order of arrival.
+// decide). Within a group priorities are equal, and `within` decides.
 //
 // Parameters (name;key=value):
 //   interval        ms, 1000. See with_default_interval() for the default by device.
 //   request_clock   client | server: whether the request time is that of the tag, the paper's way, or that of the
 //                   arrival at the server. Tags are the same on all servers, arrivals are not, so windows cut
 //                   operations apart more often with "server"; it needs no trust in clients.
-//   dispatch_depth  how many requests are in service at once, 1. With more, and to a degree with any, a
-//   request may
+//   dispatch_depth  how many requests are in service at once, 1. With more, and to a degree with any, a request may
 //                   arrive that ranks before one in service: a crossover, counted in counters().
-//   quantum         at most so many bytes are served before the queue is asked again, 128KiB; "max": whole
-//   requests.
+//   together        how many requests of one application and window are in service at once, 1; nothing of another one
+//                   joins them. For devices that serve several requests as fast as one (solid state): the order of
+//                   applications stays, and the device is used. Use 16 there.
+//   quantum         at most so many bytes are served before the queue is asked again, 128KiB; "max": whole requests.
 //                   A request that is not finished competes again with its old priority. So one that ranks
 //                   higher and comes late waits for one quantum at most (at depth 1), not for a whole
 //                   request. Less than the kernel's read-ahead window (128 KiB) leaves a fast device waiting.
 //   order           which application goes first within a window:
-//     id              the paper's: the smallest id. Administrators can set precedence, but low ids win each
-//     window. rotated         fair turns, see window_turn(). smallest        the application with the least
-//     load on its most loaded server goes first, the rule of
-//                     thumb for concurrent open shop; see below.
-//   load            for smallest, what the clients' tags (QueuedRequest::bottleneck) are: "burst", each
-//   already
+//     id              the paper's: the smallest id. Administrators can set precedence, but low ids win each window.
+//     rotated         fair turns, see window_turn().
+//     smallest        the application with the least load on its most loaded server goes first, the rule of thumb for
+//                     concurrent open shop; see below.
+//   within          which request of an application goes first within a window:
+//     offset          by object and offset, in sweeps (see sweeps.h). The processes of an application read and write one
+//                     file in one order of ranks; their requests come in another.
+//     arrival         first come, first served.
+//   load            for smallest, what the clients' tags (QueuedRequest::bottleneck) are: "burst", each already
 //                   speaks for the whole application, the largest in the group counts; "operations", each
 //                   speaks for one operation, the sum over the group's operations (client, sequence) counts.
 //   patience, unit  for smallest: windows, 4, and bytes, 1MiB; see below.
 //   adaptive        true | false: whether the interval follows the load, between min_interval and max_interval
-//                   (250 and 2000 ms; both and interval by powers of two apart). It begins with max_interval; see
-//                   window_grid.h.
+//                   (250 and 2000 ms; both and interval by powers of two apart). It begins with twice the
+//                   interval; see window_grid.h.
 //
 // Smallest first, and its bound. A group's load is what the tags say, and at least the bytes that are asked
 // for here, which is also the guess where there is no tag. It can grow while requests arrive, never shrink. A
@@ -45,7 +49,7 @@
 // their sizes. It therefore waits for no request that was issued (patience + 1) * interval or more after it;
 // with the other orders, for none issued `interval` or more after it.
 //
-// Cost: a group is a FIFO lane, and only groups are ranked. add and next take O(log groups), all else O(1).
+// Cost: a change takes O(log groups + log requests of the group).
 #pragma once
 
 #include <cstdint>
@@ -55,8 +59,8 @@
 
 #include "policy/request/flat_map.h"
 #include "policy/request/indexed_heap.h"
-#include "policy/request/lanes.h"
 #include "policy/request/policy.h"
+#include "policy/request/sweeps.h"
 #include "policy/request/window_grid.h"
 
 namespace tutti {
@@ -83,13 +87,16 @@ std::string with_default_interval(std::string_view policy, bool rotational);
 
 struct WindowOptions {
   enum class Order : std::uint8_t { id, rotated, smallest };
+  enum class Within : std::uint8_t { offset, arrival };
   enum class Load : std::uint8_t { burst, operations };
   enum class RequestClock : std::uint8_t { client, server };
   Nanos interval = 1000_ms;
   RequestClock request_clock = RequestClock::client;
   std::uint64_t dispatch_depth = 1;
+  std::uint64_t together = 1;
   Bytes quantum = 128_KiB;
   Order order = Order::id;
+  Within within = Within::offset;
   Load load = Load::burst;
   std::uint64_t patience = 4;
   Bytes unit = 1_MiB;
@@ -113,7 +120,7 @@ class WindowPolicy : public RequestPolicy {
   [[nodiscard]] PolicyCounters counters() const override;
 
  private:
-  using Lane = Lanes::Lane;
+  using Lane = Sweeps::Lane;
   struct Rank {
     std::uint64_t window = 0;
     std::uint64_t place = 0;
@@ -130,6 +137,7 @@ class WindowPolicy : public RequestPolicy {
   };
   struct InService {
     std::uint64_t id = 0;
+    Lane lane = 0;
     Rank rank;
     bool crossed = false;
   };
@@ -137,17 +145,18 @@ class WindowPolicy : public RequestPolicy {
   Lane group_of(const QueuedRequest& request);
   void add_load(Group& group, const QueuedRequest& request) const;
   [[nodiscard]] Rank rank_of(const Group& group) const;
+  [[nodiscard]] bool may_join(Lane lane) const;
   void note_crossovers(const Rank& arrived);
   void settle(Lane lane);
   void measure(Nanos now);
 
   WindowOptions options_;
   WindowGrid grid_;
-  Lanes lanes_;                                // one for each group
+  Sweeps lanes_;                               // one for each group
   std::vector<Group> groups_;                  // by lane
   FlatMap<NumberPair, HashOfPair> by_window_;  // (window's start, application) to lane
   IndexedHeap<Rank> heads_;                    // lanes that have somebody in line
-  std::vector<InService> in_service_;          // at most dispatch_depth
+  std::vector<InService> in_service_;          // at most dispatch_depth or together
   PolicyCounters counters_;
 };
 

@@ -10,7 +10,7 @@ constexpr std::uint64_t kFewestFinished = 8;
 // Enough for the age that a server lets a request claim; older ones are placed by the oldest.
 constexpr std::size_t kEpochsKept = 64;
 // How many times a request's time from arrival to end.
-constexpr std::uint64_t kRounds = 4;
+constexpr std::uint64_t kRounds = 16;
 }  // namespace
 
 WindowGrid::WindowGrid(Nanos interval) : WindowGrid(interval, interval, interval) { adaptive_ = false; }
@@ -54,10 +54,10 @@ void WindowGrid::adapt(std::uint64_t time) {
   finished_ = 0;
 
   std::uint64_t chosen = present;
-  // The band: from 0.4 to 1.25 of the present interval.
+  // The band: from a quarter to five quarters of the present interval.
   if (wanted * 4 > present * 5) {
     while (chosen < wanted && chosen < longest_ && begin % (2 * chosen) == 0) chosen *= 2;
-  } else if (wanted * 5 < present * 2) {
+  } else if (wanted * 4 < present) {
     while (chosen / 2 >= wanted && chosen > shortest_) chosen /= 2;
   }
   if (chosen == present) return;

@@ -19,7 +19,7 @@
 // there the order matters little. A site that wants certainty takes interval() as advice and sets it
 // everywhere by `tutti policy set`, which all servers adopt from the same window.
 //
-// What it follows: four times the time from arrival to end of a request, on average. In a window as long as one of
+// What it follows: sixteen times the time from arrival to end of a request, on average. In a window as long as one of
 // them each application gets one turn with all its processes; an application that comes back within the window goes on
 // with its turn, so windows of some rounds let whole bursts pass one behind the other. Longer ones add waiting for high
 // ids. The average comes from Little's law (queue length over time, by requests finished), so request sizes and service

@@ -226,6 +226,26 @@ TYPED_TEST(FileStoreTest, FormatHalfMadeIsMadeAnew) {
   EXPECT_TRUE(this->write(0x7f, Bytes(), pattern(10, 1)).ok());
 }
 
+TEST(FileStoreOnDisk, AnObjectIsColdUntilItIsOpen) {
+  const std::string directory = std::filesystem::temp_directory_path().string();
+  StoreWorld world(directory, {});
+  const ObjectId object{5};
+  ASSERT_TRUE(world.run(world.store().truncate(object, 4_KiB)).ok());
+  EXPECT_FALSE(world.store().cold(object));
+  world.reopen();
+  struct Warm {
+    static Task<bool> both(Store& store) {
+      co_await store.warm(ObjectId{5});
+      co_await store.warm(ObjectId{6});  // does not exist
+      co_return true;
+    }
+  };
+  EXPECT_TRUE(world.run(Warm::both(world.store())));
+  const auto length = world.run(world.store().length(object));
+  ASSERT_TRUE(length.ok());
+  EXPECT_EQ(*length, 4_KiB);
+}
+
 TEST(FileStoreOnDisk, LocatesSyncedBytes) {
   DiskWorld world;
   ASSERT_TRUE(world.run(write_bytes(world.store(), ObjectId{1}, Bytes(), pattern(100'000, 1))).ok());

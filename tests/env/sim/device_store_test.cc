@@ -59,6 +59,20 @@ TEST_F(DeviceStoreTest, TheFirstUseOfAColdObjectReadsItsInode) {
   EXPECT_EQ(store.device_statistics().reads, 4U) << "a new object has none to read";
 }
 
+TEST_F(DeviceStoreTest, AWarmObjectHasItsInodeInMemory) {
+  DeviceStore& store = make({}, true);
+  prepare(1, 1_MiB);
+  EXPECT_TRUE(store.cold(ObjectId{1}));
+  EXPECT_TRUE(simulation_.run([](DeviceStore& disk) -> Task<bool> {
+    co_await disk.warm(ObjectId{1});
+    co_return true;
+  }(store)));
+  EXPECT_FALSE(store.cold(ObjectId{1}));
+  EXPECT_EQ(store.device_statistics().reads, 1U);
+  read(1, 512_KiB, 4_KiB);
+  EXPECT_EQ(store.device_statistics().reads, 2U);
+}
+
 TEST_F(DeviceStoreTest, FirstReadTakesTheDiskAndTheSecondNothing) {
   make({});
   prepare(1, 1_MiB);

@@ -2,9 +2,11 @@
 //
 // The device is cut in extents. An object takes one when a byte of it is first asked for: the one after its
 // preceding extent if that is free, so objects grow contiguously. A new object starts `distance` after the
-// start of the one placed before it, so different objects lie far apart; or, with a salt, anywhere: as files do
-// whose directories a file system spreads over the disk (Orlov), in another way on each server. When all extents are
-// taken, objects share them: only timing depends on places.
+// start of the one placed before it, so different objects lie far apart; or, with a salt, anywhere, as on a disk whose
+// free space is scattered. Servers with the same salt place their objects alike: they hold the objects of the same
+// files, made in the same order, and a file system that does the same again puts files at the same distances (two new
+// ext4 of 250 GB, ten objects each: the same order and distances to the block). When all extents are taken, objects
+// share them: only timing depends on places.
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,73 @@
+#include "policy/request/sweeps.h"
+
+#include <cassert>
+
+namespace tutti {
+
+Sweeps::Lane Sweeps::open() {
+  if (free_lanes_.empty()) {
+    lanes_.emplace_back();
+    return static_cast<Lane>(lanes_.size() - 1);
+  }
+  const Lane lane = free_lanes_.back();
+  free_lanes_.pop_back();
+  return lane;
+}
+
+void Sweeps::close(Lane lane) {
+  assert(deserted(lane));
+  Swept& swept = lanes_[lane];
+  swept.line.give_memory_back();
+  swept.sweep = 0;
+  swept.reached = Place();
+  free_lanes_.push_back(lane);
+}
+
+void Sweeps::push(Lane lane, std::uint64_t id, const Place& place) {
+  std::uint32_t entry = 0;
+  if (free_entries_.empty()) {
+    entry = static_cast<std::uint32_t>(entries_.size());
+    entries_.emplace_back();
+  } else {
+    entry = free_entries_.back();
+    free_entries_.pop_back();
+  }
+  index_.insert(id, entry);
+  Swept& swept = lanes_[lane];
+  const Turn turn{swept.sweep + (place < swept.reached ? 1 : 0), place, id};
+  entries_[entry] = {turn, lane};
+  ++swept.members;
+  swept.line.push(places_, entry, turn);
+}
+
+std::uint64_t Sweeps::take(Lane lane) {
+  Swept& swept = lanes_[lane];
+  const std::uint32_t entry = swept.line.top();
+  swept.line.erase(places_, entry);
+  const Turn& turn = entries_[entry].turn;
+  swept.sweep = turn.sweep;
+  swept.reached = turn.place;
+  ++in_service_;
+  return turn.id;
+}
+
+void Sweeps::give_back(std::uint64_t id) {
+  const std::uint32_t entry = index_.find(id);
+  lanes_[entries_[entry].lane].line.push(places_, entry, entries_[entry].turn);
+  --in_service_;
+}
+
+void Sweeps::forget(std::uint64_t id) {
+  const std::uint32_t entry = index_.find(id);
+  Swept& swept = lanes_[entries_[entry].lane];
+  if (places_.contains(entry)) {
+    swept.line.erase(places_, entry);
+  } else {
+    --in_service_;
+  }
+  --swept.members;
+  index_.erase(id);
+  free_entries_.push_back(entry);
+}
+
+}  // namespace tutti

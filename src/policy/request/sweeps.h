@@ -1,0 +1,78 @@
+// Sweeps: requests, known by their ids, in lanes of which each is swept from its lowest place to its highest, again and
+// again.
+//
+// What comes in at or behind the place that a sweep has reached is taken in this sweep, what comes in before it in the
+// next one: the head goes over a disk in one direction. Requests of the same place keep the order of their ids, so with
+// one place for all a lane is first in, first out. A request taken into service keeps its lane and may come back where
+// it was. All in pools; a change takes O(log n) of the lane's length.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/units.h"
+#include "policy/request/flat_map.h"
+#include "policy/request/indexed_heap.h"
+
+namespace tutti {
+
+class Sweeps {
+ public:
+  using Lane = std::uint32_t;
+  struct Place {
+    std::uint64_t object = 0;
+    Bytes offset;
+    auto operator<=>(const Place&) const = default;
+  };
+
+  Lane open();
+  // The lane holds nothing, in line or in service.
+  void close(Lane lane);
+
+  // Ids ascend.
+  void push(Lane lane, std::uint64_t id, const Place& place);
+  // Takes who is next in the lane into service.
+  std::uint64_t take(Lane lane);
+  // From service back into the line.
+  void give_back(std::uint64_t id);
+  // Forgets a request, in line or in service.
+  void forget(std::uint64_t id);
+
+  [[nodiscard]] Lane lane_of(std::uint64_t id) const { return entries_[index_.find(id)].lane; }
+  // Nobody in line.
+  [[nodiscard]] bool empty(Lane lane) const { return lanes_[lane].line.empty(); }
+  // Nobody in line or in service.
+  [[nodiscard]] bool deserted(Lane lane) const { return lanes_[lane].members == 0; }
+  [[nodiscard]] std::size_t size() const { return index_.size(); }
+  [[nodiscard]] std::size_t in_service() const { return in_service_; }
+
+ private:
+  struct Turn {
+    std::uint64_t sweep = 0;
+    Place place;
+    std::uint64_t id = 0;
+    auto operator<=>(const Turn&) const = default;
+  };
+  struct Entry {
+    Turn turn;
+    Lane lane = 0;
+  };
+  struct Swept {
+    Heap<Turn> line;
+    std::uint64_t sweep = 0;
+    Place reached;
+    std::uint32_t members = 0;
+  };
+
+  std::vector<Entry> entries_;
+  std::vector<std::uint32_t> free_entries_;
+  HeapPlaces places_;  // of entries that are in line, in the heap of their lane
+  std::vector<Swept> lanes_;
+  std::vector<Lane> free_lanes_;
+  FlatMap<std::uint64_t, HashOfNumber> index_;  // request id to entry
+  std::size_t in_service_ = 0;
+};
+
+}  // namespace tutti
