@@ -2,19 +2,16 @@
 //
 // 4 ranks for large contiguous transfers, 9 for the strided pattern. Jobs on the local file, without Tutti's library,
 // and jobs on Tutti alternate: in one job, the local side would pay for the sleeping and waking of processes that Tutti
-// brings, which on a crowded machine costs those that poll a third of their speed. Files are rewritten. Open MPI if it is
-// there: its processes give the core away while they wait.
+// brings, which on a crowded machine costs those that poll a third of their speed. Files are rewritten.
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <map>
 #include <sstream>
 
 #include "cli/bench_worker.h"
 #include "cli/child.h"
 #include "cli/client.h"
-#include "cli/installed.h"
+#include "cli/mpi_program.h"
 #include "cli/output.h"
 #include "cli/temporary_cluster.h"
 
@@ -34,53 +31,27 @@ struct BenchMpiOptions {
 
 struct Run {
   const char* pattern;
-  int ranks;
+  std::uint32_t ranks;
 };
 constexpr Run kRuns[] = {{"contiguous", 4}, {"strided", 9}};
 
 struct Row {
-  int ranks = 0;
+  std::uint32_t ranks = 0;
   std::vector<double> local, tutti, ratio;  // MiB/s, a pair of jobs each
 };
-
-// The library to use and the program for it.
-Result<std::pair<std::string, std::string>> choose(const std::string& wanted) {
-  for (const std::string library : {"openmpi", "mpich"}) {
-    if (!wanted.empty() && wanted != library) continue;
-    const auto program = find_installed("tutti-bench-" + library, "tutti", "");
-    if (program.ok()) return std::pair(library, *program);
-  }
-  return Status(
-      Code::not_found,
-      fmt::format("there is no benchmark program for {}: install Open MPI or MPICH and build Tutti again",
-                  wanted.empty() ? "any MPI library" : wanted));
-}
-
-std::vector<std::string> launcher(const std::string& library, int ranks) {
-  std::vector<std::string> words{"mpirun." + library};
-  if (library == "openmpi") {
-    words.insert(words.end(), {"--oversubscribe", "--bind-to", "none", "--mca", "btl", "self,vader"});
-    if (::geteuid() == 0) words.emplace_back("--allow-run-as-root");
-    // More processes than cores: without this each spins through its time slice.
-    ::setenv("OMPI_MCA_mpi_yield_when_idle", "1", 1);
-  }
-  words.insert(words.end(), {"-n", std::to_string(ranks)});
-  return words;
-}
 
 // Seconds and bytes of each repetition of an operation.
 using Times = std::map<std::string, std::vector<std::pair<double, double>>>;
 
-Result<Times> run_job(const std::string& directory, const std::string& library, const std::string& program,
-                      const Run& run, bool tutti) {
+Result<Times> run_job(const std::string& directory, const MpiProgram& program, const Run& run, bool tutti) {
   std::vector<std::string> words{"tutti", "--dir", directory, "run", "--"};
   if (!tutti) words.insert(words.end(), {"env", "--unset=LD_PRELOAD"});
-  const auto launch = launcher(library, run.ranks);
+  const auto launch = launch_words(program, run.ranks, directory);
   words.insert(words.end(), launch.begin(), launch.end());
   const std::string file =
       tutti ? fmt::format("tutti:/{}", run.pattern) : fmt::format("{}/local.{}", directory, run.pattern);
-  words.insert(words.end(), {program, run.pattern, file, std::to_string(kRepeats)});
-  const auto child = Child::start(words);
+  words.insert(words.end(), {run.pattern, file, std::to_string(kRepeats)});
+  const auto child = Child::start(words, kLauncherGrace);
   if (!child.ok()) return child.status();
   Times times;
   for (;;) {
@@ -94,7 +65,8 @@ Result<Times> run_job(const std::string& directory, const std::string& library, 
     if (text >> name >> seconds >> bytes && seconds > 0) times[name].emplace_back(seconds, bytes);
   }
   const Status ended = (*child)->wait();
-  if (!ended.ok()) return ended.with_context(fmt::format("{} -n {} {}", launch.front(), run.ranks, program));
+  if (!ended.ok())
+    return ended.with_context(fmt::format("{} -n {} {}", program.launcher, run.ranks, program.path));
   return times;
 }
 
@@ -104,13 +76,13 @@ double median_rate(const std::vector<std::pair<double, double>>& times) {
   return median(rates);
 }
 
-Status measure(const std::string& directory, const BenchMpiOptions& options, const std::string& library,
-               const std::string& program, const Run& run, std::map<std::string, Row>& rows) {
+Status measure(const std::string& directory, const BenchMpiOptions& options, const MpiProgram& program,
+               const Run& run, std::map<std::string, Row>& rows) {
   for (int round = 0; round < options.rounds; ++round) {
     const bool first = round % 2 == 0;  // whoever begins changes
-    const auto one = run_job(directory, library, program, run, first);
+    const auto one = run_job(directory, program, run, first);
     if (!one.ok()) return one.status();
-    const auto other = run_job(directory, library, program, run, !first);
+    const auto other = run_job(directory, program, run, !first);
     if (!other.ok()) return other.status();
     const Times& ours = first ? *one : *other;
     const Times& theirs = first ? *other : *one;
@@ -128,8 +100,8 @@ Status measure(const std::string& directory, const BenchMpiOptions& options, con
 }
 
 int run_bench_mpi(const Globals& globals, const BenchMpiOptions& options) {
-  const auto chosen = choose(options.library);
-  if (!chosen.ok()) return report("bench mpi", chosen.status());
+  const auto program = find_mpi_program(options.library);
+  if (!program.ok()) return report("bench mpi", program.status());
   auto directory = TemporaryDirectory::create("tutti-bench", kRoom);
   if (!directory.ok()) return report("bench mpi", directory.status());
   const TemporaryCluster cluster(*std::move(directory));
@@ -139,7 +111,7 @@ int run_bench_mpi(const Globals& globals, const BenchMpiOptions& options) {
     return report("bench mpi", config.status());
   std::map<std::string, Row> rows;
   for (const Run& run : kRuns) {
-    const Status status = measure(cluster.state().path(), options, chosen->first, chosen->second, run, rows);
+    const Status status = measure(cluster.state().path(), options, *program, run, rows);
     if (!status.ok()) return report("bench mpi", status);
   }
 
@@ -158,7 +130,7 @@ int run_bench_mpi(const Globals& globals, const BenchMpiOptions& options) {
   }
   if (options.json) {
     return print_json({{"benchmark", "mpi"},
-                       {"library", chosen->first},
+                       {"library", program->library},
                        {"servers", kServers},
                        {"rounds", options.rounds},
                        {"measured", measured},
@@ -168,7 +140,7 @@ int run_bench_mpi(const Globals& globals, const BenchMpiOptions& options) {
       "MPI-IO of {} on a local file and on Tutti with {} data servers of this machine; medians of {} "
       "pairs of jobs.\n"
       "Contiguous: calls of 8 MiB; strided: blocks of 3,240 bytes of all ranks in turn.\n\n{}",
-      chosen->first, kServers, options.rounds, table.text());
+      program->library, kServers, options.rounds, table.text());
   return kSuccess;
 }
 

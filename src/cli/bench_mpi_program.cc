@@ -1,13 +1,24 @@
-// What `tutti bench mpi` starts under mpirun: transfers on one file, local or of Tutti.
-//   bench_mpi contiguous|strided FILE REPEATS
-// Rank 0 prints "operation seconds bytes" for each; the first, which makes the file and warms up, is not printed.
+// What `tutti bench mpi` and `tutti lab run --real` start under mpirun.
+//   contiguous|strided FILE REPEATS
+// transfers on one file, local or of Tutti. Rank 0 prints "operation seconds bytes" for each; the first, which makes
+// the file and warms up, is not printed.
+//   rounds FILE ROUNDS BYTES
+// one read of each rank in every round. Rank 0 prints "ready", takes "START PERIOD" in nanoseconds of the steady clock
+// from its standard input, and prints in one line how many seconds after its due time each round was over.
 #include <mpi.h>
+#include <sys/prctl.h>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <iostream>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -26,14 +37,13 @@ void must(int error, const char* what) {
   char text[MPI_MAX_ERROR_STRING + 1] = "";
   int length = 0;
   MPI_Error_string(error, text, &length);
-  std::fprintf(stderr, "bench mpi: rank %d: %s: %s\n", rank, what, text);
+  std::fprintf(stderr, "rank %d: %s: %s\n", rank, what, text);
   MPI_Abort(MPI_COMM_WORLD, 3);
 }
 
-MPI_File open_file(const std::string& name) {
+MPI_File open_file(const std::string& name, int mode) {
   MPI_File file = MPI_FILE_NULL;
-  must(MPI_File_open(MPI_COMM_WORLD, name.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file),
-       ("open " + name).c_str());
+  must(MPI_File_open(MPI_COMM_WORLD, name.c_str(), mode, MPI_INFO_NULL, &file), ("open " + name).c_str());
   return file;
 }
 
@@ -107,20 +117,87 @@ void strided(MPI_File target, int repeats) {
   MPI_Type_free(&type);
 }
 
+// More ranks than cores, and daemons beside them: a rank that waits sleeps.
+void barrier_asleep() {
+  constexpr auto kPause = std::chrono::milliseconds(5);
+  MPI_Request request = MPI_REQUEST_NULL;
+  must(MPI_Ibarrier(MPI_COMM_WORLD, &request), "barrier");
+  for (int done = 0;;) {
+    must(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "barrier");
+    if (done != 0) return;
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+struct Schedule {
+  std::chrono::nanoseconds start, period;
+};
+
+Schedule agree_on_schedule() {
+  barrier_asleep();
+  std::array<std::int64_t, 2> times{};
+  if (rank == 0) {
+    std::printf("ready\n");
+    std::fflush(stdout);
+    if (!(std::cin >> times[0] >> times[1])) must(MPI_ERR_OTHER, "no start: whoever started this has ended");
+  }
+  barrier_asleep();
+  must(MPI_Bcast(times.data(), times.size(), MPI_INT64_T, 0, MPI_COMM_WORLD), "broadcast");
+  return {std::chrono::nanoseconds(times[0]), std::chrono::nanoseconds(times[1])};
+}
+
+void rounds(MPI_File file, int count, int bytes) {
+  using Clock = std::chrono::steady_clock;
+  MPI_Offset length = 0;
+  must(MPI_File_get_size(file, &length), "size");  // connections stand before the first round
+  std::vector<char> data(static_cast<std::size_t>(bytes));
+  std::vector<double> seconds;
+  const Schedule schedule = agree_on_schedule();
+  for (int round = 0; round < count; ++round) {
+    const Clock::time_point due(schedule.start + schedule.period * round);
+    std::this_thread::sleep_until(due);
+    MPI_Status status;
+    int got = 0;
+    const MPI_Offset at = (static_cast<MPI_Offset>(round) * size + rank) * bytes;
+    must(MPI_File_read_at(file, at, data.data(), bytes, MPI_BYTE, &status), "read");
+    seconds.push_back(std::chrono::duration<double>(Clock::now() - due).count());
+    must(MPI_Get_count(&status, MPI_BYTE, &got), "count");
+    if (got != bytes) must(MPI_ERR_IO, "read: the file is too short");
+    barrier_asleep();
+  }
+  std::vector<double> last(seconds.size());
+  must(MPI_Reduce(seconds.data(), last.data(), count, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD), "reduce");
+  if (rank != 0) return;
+  for (const double each : last) std::printf("%.9f ", each);
+  std::printf("\n");
+}
+
+void run(int argc, char** argv) {
+  const std::string pattern = argc > 1 ? argv[1] : "";
+  const bool reads = pattern == "rounds" && argc == 5;
+  if (!reads && ((pattern != "contiguous" && pattern != "strided") || argc != 4)) {
+    must(MPI_ERR_ARG, "usage: contiguous|strided FILE REPEATS, or rounds FILE ROUNDS BYTES");
+  }
+  MPI_File file = open_file(argv[2], reads ? MPI_MODE_RDONLY : MPI_MODE_CREATE | MPI_MODE_RDWR);
+  const int count = std::atoi(argv[3]);
+  if (reads) {
+    rounds(file, count, std::atoi(argv[4]));
+  } else if (pattern == "contiguous") {
+    contiguous(file, count);
+  } else {
+    strided(file, count);
+  }
+  MPI_File_close(&file);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // never outlives its launcher
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (argc != 4) must(MPI_ERR_ARG, "usage: bench_mpi contiguous|strided FILE REPEATS");
-  MPI_File file = open_file(argv[2]);
-  if (std::string(argv[1]) == "contiguous") {
-    contiguous(file, std::atoi(argv[3]));
-  } else {
-    strided(file, std::atoi(argv[3]));
-  }
-  MPI_File_close(&file);
+  run(argc, argv);
   MPI_Finalize();
   return 0;
 }

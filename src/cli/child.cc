@@ -4,16 +4,29 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <utility>
 
 namespace tutti::cli {
 
-Result<std::unique_ptr<Child>> Child::start(const std::vector<std::string>& arguments) {
+Fd open_pidfd(pid_t pid) { return Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))); }
+
+bool wait_for_end(int pidfd, Nanos patience) {
+  pollfd waiting{pidfd, POLLIN, 0};
+  int ready = 0;
+  do {
+    ready = ::poll(&waiting, 1, static_cast<int>(patience.millis()));
+  } while (ready < 0 && errno == EINTR);
+  return ready > 0;
+}
+
+Result<std::unique_ptr<Child>> Child::start(const std::vector<std::string>& arguments, Nanos grace) {
   std::array<int, 2> in{};
   std::array<int, 2> out{};
   if (::pipe2(in.data(), O_CLOEXEC) != 0) return Status::from_errno(errno, "make a pipe");
@@ -37,16 +50,25 @@ Result<std::unique_ptr<Child>> Child::start(const std::vector<std::string>& argu
       ::execv(kSelf, pointers.data());
     ::_exit(127);
   }
-  return std::unique_ptr<Child>(new Child(pid, std::move(input), std::move(output)));
+  return std::unique_ptr<Child>(new Child(pid, grace, std::move(input), std::move(output)));
 }
 
 Child::~Child() {
   if (pid_ <= 0) return;
+  if (grace_ > Nanos()) {
+    tell_to_end();
+    if (wait(grace_).code() != Code::timed_out) return;
+  }
   ::kill(pid_, SIGKILL);
   wait().ignore();
 }
 
-Result<std::string> Child::read_line(int interrupt) {
+void Child::tell_to_end() {
+  if (pid_ > 0 && !std::exchange(told_, true)) ::kill(pid_, SIGTERM);
+}
+
+Result<std::string> Child::read_line(int interrupt, std::optional<Nanos> patience) {
+  const int most = patience ? static_cast<int>(patience->millis()) : -1;
   while (true) {
     const std::size_t newline = buffered_.find('\n');
     if (newline != std::string::npos) {
@@ -55,8 +77,10 @@ Result<std::string> Child::read_line(int interrupt) {
       return line;
     }
     std::array<pollfd, 2> waiting{{{output_.get(), POLLIN, 0}, {interrupt, POLLIN, 0}}};
-    if (::poll(waiting.data(), interrupt >= 0 ? 2 : 1, -1) < 0 && errno != EINTR) {
-      return Status::from_errno(errno, "wait for a process");
+    const int ready = ::poll(waiting.data(), interrupt >= 0 ? 2 : 1, most);
+    if (ready < 0 && errno != EINTR) return Status::from_errno(errno, "wait for a process");
+    if (ready == 0) {
+      return Status(Code::timed_out, fmt::format("the process said nothing for {}", to_string(*patience)));
     }
     if ((waiting[1].revents & POLLIN) != 0) return Status(Code::cancelled, "interrupted");
     if (waiting[0].revents == 0) continue;
@@ -68,8 +92,11 @@ Result<std::string> Child::read_line(int interrupt) {
   }
 }
 
-Status Child::wait() {
+Status Child::wait(std::optional<Nanos> patience) {
   if (pid_ <= 0) return {};
+  if (patience && !wait_for_end(open_pidfd(pid_).get(), *patience)) {
+    return {Code::timed_out, fmt::format("the process did not end within {}", to_string(*patience))};
+  }
   int result = 0;
   while (::waitpid(pid_, &result, 0) < 0 && errno == EINTR) {
   }

@@ -18,6 +18,7 @@
 #include <cstring>
 
 #include "base/parse.h"
+#include "cli/child.h"
 
 namespace tutti::cli {
 namespace {
@@ -68,19 +69,8 @@ Result<std::string> read_message(int fd, Nanos patience) {
   }
 }
 
-int open_pidfd(pid_t pid) { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }
-
 bool send_signal(int pidfd, int number) {
   return ::syscall(SYS_pidfd_send_signal, pidfd, number, nullptr, 0) == 0;
-}
-
-bool wait_for_end(int pidfd, Nanos patience) {
-  pollfd waiting{pidfd, POLLIN, 0};
-  int ready = 0;
-  do {
-    ready = ::poll(&waiting, 1, static_cast<int>(patience.millis()));
-  } while (ready < 0 && errno == EINTR);
-  return ready > 0;
 }
 
 }  // namespace
@@ -142,7 +132,7 @@ std::vector<Stopped> stop_daemons(const StateDirectory& state, const std::vector
   for (const std::string& name : names) {
     const auto pid = state.running(name);
     if (!pid) continue;
-    Fd pidfd(open_pidfd(*pid));
+    Fd pidfd = open_pidfd(*pid);
     // The number may have gone to another process meanwhile; while the lock is held it has not.
     if (!pidfd.valid() || state.running(name) != pid) continue;
     send_signal(pidfd.get(), SIGTERM);

@@ -85,7 +85,10 @@ int run_experiment(const Globals& globals, const LabOptions& options) {
     return report("lab run " + options.name, Status(Code::invalid, "only coord-spread runs with --real"));
   }
   const auto result = options.real ? run_real_spread(globals) : (*experiment)->run(wanted);
-  if (!result.ok()) return report("lab run " + options.name, result.status());
+  if (!result.ok()) {
+    const int code = report("lab run " + options.name, result.status());
+    return result.code() == Code::cancelled ? kInterrupted : code;
+  }
   if (options.json) return print_json(to_json(**experiment, wanted, *result));
   print_report(**experiment, options, *result);
   return kSuccess;
@@ -108,18 +111,8 @@ void add_lab(Command& root) {
   run.flag("--json", options->json, "Print JSON");
   run.flag("--progress", options->progress, "Say on standard error how far it is");
   run.flag("--real", options->real,
-           "coord-spread: with daemons and processes of this host, the modelled disk in real time");
+           "coord-spread: with daemons and MPI ranks of this host, the modelled disk in real time");
   run.action([&globals = root.globals(), options] { return run_experiment(globals, *options); });
-
-  auto rank = std::make_shared<LabRank>();
-  Command part = root.add("lab-rank", "One rank of an experiment", "tutti lab run coord-spread --real");
-  part.hide();
-  part.option("--path", rank->path, "").required();
-  part.option("--rank", rank->rank, "").required();
-  part.option("--ranks", rank->ranks, "").required();
-  part.option("--rounds", rank->rounds, "").required();
-  part.option("--request", rank->request, "").required();
-  part.action([&globals = root.globals(), rank] { return run_lab_rank(globals, *rank); });
 }
 
 }  // namespace tutti::cli

@@ -1,13 +1,13 @@
 #include "cli/lab_real.h"
 
-#include <algorithm>
 #include <csignal>
-#include <iostream>
 #include <memory>
+#include <sstream>
 
 #include "cli/child.h"
 #include "cli/client.h"
 #include "cli/local_cluster.h"
+#include "cli/mpi_program.h"
 #include "cli/output.h"
 #include "cli/temporary_cluster.h"
 #include "lab/experiments/testbed.h"
@@ -22,6 +22,10 @@ constexpr std::uint32_t kRounds = 12;
 constexpr Bytes kRequest = 1_MiB;
 // A round is over well before the next: some 16 requests of 20 ms on each server.
 constexpr Nanos kPeriod = 800_ms;
+// Until the first round: the word has to reach every rank.
+constexpr Nanos kLead = 500_ms;
+// With ranks that say nothing. All rounds take a third of it.
+constexpr Nanos kPatience = 30_s;
 
 std::string path_of(std::uint32_t application) { return fmt::format("/application-{}", application); }
 
@@ -41,87 +45,86 @@ Task<Status> write_files(Client& client) {
   co_return Status();
 }
 
-using Ranks = std::vector<std::unique_ptr<Child>>;
+// Applications, each under an mpirun of its own. When one fails, all end.
+struct Applications {
+  std::vector<std::unique_ptr<Child>> all;
 
-// The ranks of an application, each a plain process; whoever launches them otherwise replaces this.
-Status start_ranks(const std::string& directory, std::uint32_t application, Ranks& ranks) {
-  for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
-    auto child = Child::start({"tutti", "--dir", directory, "--application", std::to_string(application),
-                               "lab-rank", "--path", path_of(application), "--rank", std::to_string(rank),
-                               "--ranks", std::to_string(kRanks), "--rounds", std::to_string(kRounds),
-                               "--request", std::to_string(kRequest.count())});
-    if (!child.ok()) return child.status();
-    ranks.push_back(*std::move(child));
+  Applications() = default;
+  Applications(const Applications&) = delete;
+  Applications& operator=(const Applications&) = delete;
+  ~Applications() {
+    for (const auto& each : all) each->tell_to_end();
+  }
+};
+
+// Starts them and waits until all their ranks are ready.
+Status start_ranks(const MpiProgram& program, const std::string& directory, int interrupt,
+                   Applications& applications) {
+  for (std::uint32_t i = 1; i <= kApplications; ++i) {
+    std::vector<std::string> words{"tutti",           "--dir", directory, "--application",
+                                   std::to_string(i), "run",   "--"};
+    const auto launch = launch_words(program, kRanks, directory);
+    words.insert(words.end(), launch.begin(), launch.end());
+    words.insert(words.end(), {"rounds", "tutti:" + path_of(i), std::to_string(kRounds),
+                               std::to_string(kRequest.count())});
+    auto application = Child::start(words, kLauncherGrace);
+    if (!application.ok()) return application.status();
+    applications.all.push_back(*std::move(application));
+  }
+  for (const auto& application : applications.all) {
+    const auto ready = application->read_line(interrupt, kPatience);
+    if (!ready.ok()) return ready.status().with_context("start the ranks with " + program.launcher);
   }
   return {};
 }
 
+// How long each round of the application took, until its last rank had its bytes.
+Result<std::vector<double>> end_of_ranks(Child& application, int interrupt) {
+  const auto line = application.read_line(interrupt, kPatience);
+  if (!line.ok()) return line.status();
+  TUTTI_TRY(application.wait(kPatience));
+  std::istringstream words(*line);
+  std::vector<double> times;
+  for (double seconds = 0; words >> seconds;) times.push_back(seconds);
+  if (times.size() != kRounds) return Status(Code::malformed, "an application gave no result: " + *line);
+  return times;
+}
+
 // Mean over applications and rounds of the time until an application's last rank has its bytes.
-Result<double> mean_completion(const Globals& globals, const StateDirectory& state, const std::string& policy,
-                               int interrupt) {
+Result<double> mean_completion(const Globals& globals, const MpiProgram& program, const StateDirectory& state,
+                               const std::string& policy, int interrupt) {
   UpOptions up;
   up.policy = policy;
   up.device = "hdd";
   const auto config = bring_up(globals, state, up);
   if (!config.ok()) return config.status();
-  Ranks ranks;
-  for (std::uint32_t i = 1; i <= kApplications; ++i) TUTTI_TRY(start_ranks(state.path(), i, ranks));
-  for (auto& rank : ranks) TUTTI_TRY(rank->read_line(interrupt).status());
+  Applications applications;
+  TUTTI_TRY(start_ranks(program, state.path(), interrupt, applications));
   Executor executor;
   const RealClock clock(executor);
-  const std::string start = fmt::format("{} {}\n", (clock.now() + 300_ms).count(), kPeriod.count());
-  for (auto& rank : ranks) TUTTI_TRY(write_all(rank->input(), std::as_bytes(std::span(start)), "the start"));
-  std::vector<std::vector<double>> last(kApplications, std::vector<double>(kRounds));
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    const auto line = ranks[i]->read_line(interrupt);
-    if (!line.ok()) return line.status();
-    TUTTI_TRY(ranks[i]->wait());
-    const Json times = Json::parse(*line, nullptr, false);
-    if (!times.is_array() || times.size() != kRounds) {
-      return Status(Code::malformed, "a rank gave no result: " + *line);
-    }
-    for (std::uint32_t round = 0; round < kRounds; ++round) {
-      double& latest = last[i / kRanks][round];
-      latest = std::max(latest, times[round].get<double>());
-    }
+  const std::string start = fmt::format("{} {}\n", (clock.now() + kLead).count(), kPeriod.count());
+  for (const auto& application : applications.all)
+    TUTTI_TRY(write_all(application->input(), std::as_bytes(std::span(start)), "the start"));
+  std::vector<double> all;
+  for (const auto& application : applications.all) {
+    const auto times = end_of_ranks(*application, interrupt);
+    if (!times.ok()) return times.status();
+    all.insert(all.end(), times->begin(), times->end());
   }
   TUTTI_TRY(bring_down(state).status());
-  std::vector<double> all;
-  for (const auto& application : last) all.insert(all.end(), application.begin(), application.end());
   return mean(all);
-}
-
-Task<Result<std::vector<double>>> read_rounds(Client& client, LabRank options) {
-  auto file = co_await client.files().open(options.path, OpenOptions());
-  if (!file.ok()) co_return file.status();
-  TUTTI_CO_TRY((co_await (*file)->size()).status());  // connections stand before the first round
-  fmt::print("ready\n");
-  std::fflush(stdout);
-  std::int64_t start = 0;
-  std::int64_t period = 0;
-  if (!(std::cin >> start >> period)) co_return Status(Code::cancelled, "the experiment has ended");
-  Clock& clock = client.loop().clock();
-  std::vector<std::byte> buffer(options.request);
-  std::vector<double> times;
-  for (std::uint32_t round = 0; round < options.rounds; ++round) {
-    const Nanos due(start + period * round);
-    co_await clock.sleep_until(due);
-    const Bytes offset = Bytes(options.request) * (std::uint64_t{round} * options.ranks + options.rank);
-    const auto got = co_await (*file)->read(offset, buffer);
-    if (!got.ok()) co_return got.status();
-    times.push_back((clock.now() - due).seconds());
-  }
-  co_return times;
 }
 
 }  // namespace
 
 Result<Report> run_real_spread(const Globals& globals) {
+  const auto program = find_mpi_program();
+  if (!program.ok()) return program.status();
   std::signal(SIGPIPE, SIG_IGN);
   const auto interrupt = catch_interrupts();
   if (!interrupt.ok()) return interrupt.status();
   auto directory =
-      TemporaryDirectory::create("tutti-lab", kRequest * kRanks * kRounds * kApplications + 64_MiB);
+      TemporaryDirectory::create("tutti-lab", kRequest * kRanks * kRounds * kApplications + 128_MiB);
   if (!directory.ok()) return directory.status();
   const TemporaryCluster cluster(*std::move(directory));
   UpOptions up;
@@ -136,12 +139,13 @@ Result<Report> run_real_spread(const Globals& globals) {
   TUTTI_TRY(bring_down(cluster.state()).status());  // and with it every cache of the modelled disk
   Report report;
   report.settings = fmt::format(
-      "real: {} applications of {} ranks on {} data servers, modelled HDD in real time, {} rounds of one "
+      "real: {} applications of {} ranks of {} on {} data servers, modelled HDD in real time, {} rounds of "
+      "one "
       "read of {} each",
-      kApplications, kRanks, kServers, kRounds, to_string(kRequest));
+      kApplications, kRanks, program->library, kServers, kRounds, to_string(kRequest));
   std::vector<double> completions;
   for (const std::string& policy : {std::string("fcfs"), uncoordinated(), coordinated(Medium::hdd)}) {
-    const auto completion = mean_completion(globals, cluster.state(), policy, interrupt->get());
+    const auto completion = mean_completion(globals, *program, cluster.state(), policy, interrupt->get());
     if (!completion.ok()) return completion.status().with_context(policy);
     completions.push_back(*completion);
     report.rows.push_back({{"policy", policy}, {"completion", rounded(*completion)}});
@@ -150,15 +154,6 @@ Result<Report> run_real_spread(const Globals& globals) {
   report.figure("real_reduction_one_by_one", rounded(reduction(completions[1], completions[2])), {},
                 ">= 0.2");
   return report;
-}
-
-int run_lab_rank(const Globals& globals, const LabRank& options) {
-  auto client = Client::open(globals);
-  if (!client.ok()) return report("lab-rank", client.status());
-  const auto times = (*client)->run(read_rounds(**client, options));
-  if (!times.ok()) return report("lab-rank " + options.path, times.status());
-  fmt::print("{}\n", Json(*times).dump());
-  return kSuccess;
 }
 
 }  // namespace tutti::cli

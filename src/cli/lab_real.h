@@ -1,8 +1,5 @@
-// coord-spread in reality: daemons, processes and sockets of this host, with the modelled disk in real time.
+// coord-spread in reality: daemons and MPI ranks of this host, with the modelled disk in real time.
 #pragma once
-
-#include <cstdint>
-#include <string>
 
 #include "base/status.h"
 #include "cli/command.h"
@@ -11,16 +8,7 @@
 namespace tutti::cli {
 
 // 4 applications of 4 ranks on 4 data servers: a cluster in a temporary directory for each policy, gone afterwards.
+// Code::not_found if there is no MPI library to start the ranks with, Code::cancelled if it was interrupted.
 Result<Report> run_real_spread(const Globals& globals);
-
-// One rank of an application, a process of its own: reads its part in every round, when the clock says so.
-struct LabRank {
-  std::string path;
-  std::uint32_t rank = 0;
-  std::uint32_t ranks = 1;
-  std::uint32_t rounds = 1;
-  std::uint64_t request = 0;
-};
-int run_lab_rank(const Globals& globals, const LabRank& options);
 
 }  // namespace tutti::cli
