@@ -64,8 +64,8 @@ Result<std::unique_ptr<SimCluster>> SimCluster::create(const SimClusterOptions& 
   SimStorageOptions each = options.storage;
   if (each.store.placement.salt == 0) each.store.placement.salt = mix64(options.seed) | 1U;
   for (std::uint32_t server = 0; server < options.servers; ++server) {
-    auto storage = SimStorage::create(cluster->clock(data_node(server)), each,
-                                      cluster->simulation_.random().fork());
+    auto storage =
+        SimStorage::create(cluster->clock(data_node(server)), each, cluster->simulation_.random().fork());
     if (!storage.ok()) return storage.status().with_context(fmt::format("data server {}", server));
     cluster->storage_.push_back(std::move(*storage));
     cluster->losses_.push_back(0);
