@@ -240,6 +240,7 @@ Status serve_data(Daemon& daemon, std::uint32_t index) {
   options.max_queued = static_cast<std::size_t>(config.max_queued);
   options.max_queued_per_session = static_cast<std::size_t>(config.max_queued_per_session);
   options.queue_memory = config.queue_memory;
+  options.read_grant = config.read_grant;
   options.max_request_age = config.max_request_age;
   options.meta = config.meta;
   options.rotational = rotational;

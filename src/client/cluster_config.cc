@@ -90,6 +90,7 @@ void read_service(ConfigReader& file, ClusterConfig& config) {
   config.max_queued_per_session =
       file.integer("max_queued_per_session", config.max_queued_per_session, 1, 100'000'000);
   config.queue_memory = file.bytes("queue_memory", config.queue_memory, 1_MiB, 16384_GiB);
+  config.read_grant = file.bytes("read_grant", config.read_grant, 0_B, 1_GiB);
   config.metadata_limit = file.bytes("metadata_limit", config.metadata_limit, 1_MiB, 16384_GiB);
 }
 
@@ -290,11 +291,12 @@ max_request_age = "{}s"
 max_queued = {}
 max_queued_per_session = {}
 queue_memory = {}
+read_grant = {}    # how far local readers of objects in memory read on without asking, while nobody waits
 metadata_limit = {}
 )",
       kStateFormat, id, meta, servers, policy, stripe_size.count(), stripe_count, log_level, mover, device,
       capability_lifetime.count() / 1'000'000'000, max_request_age.count() / 1'000'000'000, max_queued,
-      max_queued_per_session, queue_memory.count(), metadata_limit.count());
+      max_queued_per_session, queue_memory.count(), read_grant.count(), metadata_limit.count());
   const std::string identity = identity_text(*this, std::filesystem::path(path).parent_path());
   return replace_file(path, text + identity + applications_text(applications), mode);
 }

@@ -37,6 +37,7 @@ struct ClusterConfig {
   std::int64_t max_queued = 100'000;
   std::int64_t max_queued_per_session = 4'096;
   Bytes queue_memory = 256_MiB;  // of requests that wait in one data server
+  Bytes read_grant = 4_MiB;      // how far local readers of objects in memory read on without asking
   Bytes metadata_limit = 64_GiB;
   std::string auth = "local";          // who may come by TCP: local (nobody), key, munge
   std::vector<std::string> auth_keys;  // key files, at most two; absolute

@@ -40,6 +40,7 @@ struct ClientOptions {
   Bytes piece = 4_MiB;         // the largest part of a transfer in one message
   std::size_t pieces_in_flight = 16;  // of one operation, but one for each server in any case
   std::uint32_t inline_limit = 8192;  // reads of at most so many bytes come inside the reply
+  Bytes read_ahead = 4_MiB;           // how far one that reads on would like to take bytes without asking
   // Whether request times are the cluster's (env/cluster_clock.h) or those of the own wall clock as it is.
   bool correct_clock = true;
 };

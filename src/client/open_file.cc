@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "env/combine.h"
 
@@ -69,6 +70,34 @@ std::vector<Segment> segments_of(std::span<const Span> memory) {
 // The `take` of a client that has no file of the server yet.
 constexpr std::uint64_t kNoFileYet = 1;
 
+// The memory of a piece, extent by extent.
+class PieceMemory {
+ public:
+  explicit PieceMemory(const Piece& piece) : memory_(piece.memory) {}
+  // Of the next so many bytes; valid until the next call.
+  std::span<const Segment> next(Bytes length) {
+    parts_.clear();
+    for (std::uint64_t left = length.count(); left > 0;) {
+      const Segment& place = memory_[segment_];
+      const std::uint64_t step = std::min(left, place.length - filled_);
+      parts_.push_back(Segment{place.address + filled_, step});
+      left -= step;
+      filled_ += step;
+      if (filled_ == place.length) {
+        ++segment_;
+        filled_ = 0;
+      }
+    }
+    return parts_;
+  }
+
+ private:
+  std::span<const Segment> memory_;
+  std::size_t segment_ = 0;  // the one that is being filled, and how much of it is
+  std::uint64_t filled_ = 0;
+  std::vector<Segment> parts_;
+};
+
 Status check_list(std::span<const Extent> file, std::span<const Segment> memory) {
   std::uint64_t in_file = 0;
   for (const Extent& extent : file) {
@@ -97,6 +126,17 @@ OpenFile::Impl::Impl(FileSystem::Impl& system, std::string path, Attributes attr
       unsynced_(attributes_.layout.stripe_count),
       taking_(attributes_.layout.stripe_count) {}
 
+OpenFile::Impl::~Impl() {
+  for (const Taking& taking : taking_) {
+    const auto channel = taking.channel.lock();
+    if (taking.took.reads() == 0 || channel == nullptr || channel->closed()) continue;
+    const wire::Tag tag = system_.tag();
+    flatbuffers::FlatBufferBuilder builder(256);
+    builder.Finish(wire::CreateTookRequest(builder, &tag, &taking.took));
+    channel->connection().send(wire::request_type(wire::Type::took), 0, wire::bytes(builder)).ignore();
+  }
+}
+
 void OpenFile::Impl::wrote(std::uint32_t slot, std::uint64_t boot) {
   Unsynced& record = unsynced_[slot];
   if (record.writes > 0 && record.boot != boot) record.lost = true;
@@ -124,6 +164,7 @@ Task<Status> OpenFile::Impl::transfer(bool write, std::span<const Extent> file,
   for (const Share& share : shares) bottleneck = std::max(bottleneck, share.length);
   job.tag = system_.tag(bottleneck);
   job.pieces = cut_into_pieces(shares, memory, system_.options.piece);
+  if (!write) std::erase_if(job.pieces, [this](const Piece& piece) { return take_granted(piece); });
   if (job.pieces.empty()) co_return Status();
   Status first;
   if (job.pieces.size() == 1) {
@@ -166,8 +207,8 @@ Task<Status> OpenFile::Impl::move(Job& job, const Piece& piece) {
   for (;;) {
     auto channel = co_await server.ready(since);
     if (!channel.ok()) co_return channel.status();
-    const std::uint64_t take_from = job.write ? 0 : take_key(piece.slot, *channel);
-    auto reply = co_await ask(**channel, job.write, piece, job.tag, take_from);
+    const Nanos asked = system_.env.clock.now();
+    auto reply = co_await ask(*channel, job, piece);
     Status failure = reply.status();
     if (reply.ok()) {
       server.heard();
@@ -178,7 +219,7 @@ Task<Status> OpenFile::Impl::move(Job& job, const Piece& piece) {
       if (failure.ok()) {
         if (job.write) wrote(piece.slot, message->boot());
         if (message->taken() != 0) {
-          failure = take(job, piece, *message, *channel);
+          failure = take(job, piece, *message, asked, *channel);
           if (failure.code() == Code::busy) continue;
           co_return failure;
         }
@@ -203,12 +244,12 @@ Task<Status> OpenFile::Impl::move(Job& job, const Piece& piece) {
   }
 }
 
-Task<Result<Channel::Reply>> OpenFile::Impl::ask(Channel& channel, bool write, const Piece& piece,
-                                                 wire::Tag tag, std::uint64_t take) {
-  Exposed exposed(channel, piece.memory, write ? Access::read : Access::write);
+Task<Result<Channel::Reply>> OpenFile::Impl::ask(const std::shared_ptr<Channel>& channel, const Job& job,
+                                                 const Piece& piece) {
+  Exposed exposed(*channel, piece.memory, job.write ? Access::read : Access::write);
   flatbuffers::FlatBufferBuilder builder(1024);
   flatbuffers::Offset<flatbuffers::Vector<const wire::Segment*>> segments;
-  if (channel.connection().needs_segments()) {
+  if (channel->connection().needs_segments()) {
     static_assert(sizeof(Segment) == sizeof(wire::Segment));
     segments = builder.CreateVectorOfStructs(reinterpret_cast<const wire::Segment*>(piece.memory.data()),
                                              piece.memory.size());
@@ -216,10 +257,24 @@ Task<Result<Channel::Reply>> OpenFile::Impl::ask(Channel& channel, bool write, c
   static_assert(sizeof(Extent) == sizeof(wire::Extent));
   const auto extents = builder.CreateVectorOfStructs(
       reinterpret_cast<const wire::Extent*>(piece.object.data()), piece.object.size());
-  builder.Finish(wire::CreateTransferRequest(builder, &capability_, &tag, extents, exposed.region(), segments,
-                                             write ? 0 : system_.options.inline_limit, take));
-  auto reply = co_await channel.call(wire::request_type(write ? wire::Type::write : wire::Type::read),
-                                     wire::bytes(builder));
+  wire::TransferRequestBuilder fields(builder);
+  fields.add_capability(&capability_);
+  fields.add_tag(&job.tag);
+  fields.add_extents(extents);
+  fields.add_region(exposed.region());
+  if (!segments.IsNull()) fields.add_segments(segments);
+  Taking& taking = taking_[piece.slot];
+  if (!job.write) {
+    fields.add_inline_limit(system_.options.inline_limit);
+    fields.add_take(take_key(piece.slot, channel));
+    if (taking.next == piece.object.front().offset) fields.add_ahead(system_.options.read_ahead.count());
+    taking.next = piece.object.back().end();
+  }
+  const wire::Took took = std::exchange(taking.took, {});
+  if (took.reads() > 0) fields.add_took(&took);
+  builder.Finish(fields.Finish());
+  auto reply = co_await channel->call(wire::request_type(job.write ? wire::Type::write : wire::Type::read),
+                                      wire::bytes(builder));
   exposed.answered();
   co_return reply;
 }
@@ -253,7 +308,32 @@ std::uint64_t OpenFile::Impl::take_key(std::uint32_t slot, const std::shared_ptr
   return kNoFileYet;
 }
 
-Status OpenFile::Impl::take(Job& job, const Piece& piece, const wire::TransferReply& reply,
+bool OpenFile::Impl::take_granted(const Piece& piece) {
+  Taking& taking = taking_[piece.slot];
+  if (taking.granted_end == 0_B) return false;
+  const auto channel = taking.channel.lock();
+  if (channel == nullptr || channel->closed() || system_.env.clock.now() >= taking.granted_until) {
+    taking.granted_end = 0_B;
+    return false;
+  }
+  for (const Extent& extent : piece.object) {
+    if (extent.offset < taking.granted_begin || extent.end() > taking.granted_end) return false;
+  }
+  PieceMemory memory(piece);
+  for (const Extent& extent : piece.object) {
+    const auto got = taking.file->read(extent.offset, memory.next(extent.length));
+    // Cut off meanwhile: the server knows more.
+    if (!got.ok() || *got < extent.length) {
+      taking.granted_end = 0_B;
+      return false;
+    }
+  }
+  taking.next = piece.object.back().end();
+  taking.took = wire::Took(taking.took.bytes() + piece.length.count(), taking.took.reads() + 1);
+  return true;
+}
+
+Status OpenFile::Impl::take(Job& job, const Piece& piece, const wire::TransferReply& reply, Nanos asked,
                             const std::shared_ptr<Channel>& channel) {
   Taking& taking = taking_[piece.slot];
   if (taking.file == nullptr || taking.key != reply.taken()) {
@@ -261,24 +341,17 @@ Status OpenFile::Impl::take(Job& job, const Piece& piece, const wire::TransferRe
     taking.key = reply.taken();
     taking.channel = channel;
     taking.hopeless = taking.file == nullptr;
+    taking.granted_end = 0_B;
     if (taking.hopeless) return {Code::busy, "the server's file did not come"};
   }
-  std::size_t segment = 0;  // of piece.memory, and how much of it is filled
-  std::uint64_t filled = 0;
-  std::vector<Segment> into;  // of one extent
+  if (reply.granted_end() > 0) {
+    taking.granted_begin = piece.object.back().end();
+    taking.granted_end = Bytes(reply.granted_end());
+    taking.granted_until = asked + Nanos(reply.granted_for());
+  }
+  PieceMemory memory(piece);
   for (const Extent& extent : piece.object) {
-    into.clear();
-    for (std::uint64_t left = extent.length.count(); left > 0;) {
-      const Segment& place = piece.memory[segment];
-      const std::uint64_t step = std::min(left, place.length - filled);
-      into.push_back(Segment{place.address + filled, step});
-      left -= step;
-      filled += step;
-      if (filled == place.length) {
-        ++segment;
-        filled = 0;
-      }
-    }
+    const std::span<const Segment> into = memory.next(extent.length);
     const auto got = taking.file->read(extent.offset, into);
     if (!got.ok()) return got.status();
     const std::uint64_t valid_end = std::min(reply.valid_end(), (extent.offset + *got).count());

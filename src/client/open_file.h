@@ -15,6 +15,10 @@ class OpenFile::Impl {
  public:
   Impl(FileSystem::Impl& system, std::string path, Attributes attributes, const wire::Capability& capability,
        std::uint32_t open_flags);
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  // Tells the servers what was taken without asking, if the file system is still there.
+  ~Impl();
 
   // A read or write of file extents from or to memory; both lists sum up to the same. A read tells in `short_read`
   // whether a server had fewer bytes; what it lacked is zeros in memory.
@@ -42,8 +46,8 @@ class OpenFile::Impl {
   };
   Task<Status> work(Job& job);
   Task<Status> move(Job& job, const Piece& piece);
-  Task<Result<Channel::Reply>> ask(Channel& channel, bool write, const Piece& piece, wire::Tag tag,
-                                   std::uint64_t take);
+  Task<Result<Channel::Reply>> ask(const std::shared_ptr<Channel>& channel, const Job& job,
+                                   const Piece& piece);
 
   // A server's file from which this client may take what it reads.
   struct Taking {
@@ -51,11 +55,18 @@ class OpenFile::Impl {
     std::uint64_t key = 0;
     std::weak_ptr<Channel> channel;  // keys count on the connection that brought the file
     bool hopeless = false;           // it did not arrive: not asked for again
+    Bytes next;                      // where a read begins that goes on where the last one ended
+    // What it may take without asking, until when, and what it took since it last asked.
+    Bytes granted_begin, granted_end;
+    Nanos granted_until;
+    wire::Took took;
   };
   // The `take` of a request to a slot's server.
   std::uint64_t take_key(std::uint32_t slot, const std::shared_ptr<Channel>& channel);
+  // Reads the piece without asking, if the server has granted it.
+  bool take_granted(const Piece& piece);
   // Reads what the server let us take. Code::busy if its file did not come: to be asked for in another way.
-  Status take(Job& job, const Piece& piece, const wire::TransferReply& reply,
+  Status take(Job& job, const Piece& piece, const wire::TransferReply& reply, Nanos asked,
               const std::shared_ptr<Channel>& channel);
 
   enum class Verb : std::uint8_t { sync, truncate };

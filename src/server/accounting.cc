@@ -57,9 +57,9 @@ void Accounting::dropped(Slot slot, Nanos now) {
   --accounts_[slot].queued;
 }
 
-void Accounting::count(Slot slot, bool write, Bytes length) {
+void Accounting::count(Slot slot, bool write, Bytes length, std::uint64_t requests) {
   Account& account = accounts_[slot];
-  ++(write ? account.writes : account.reads);
+  (write ? account.writes : account.reads) += requests;
   (write ? account.bytes_written : account.bytes_read) += length;
 }
 

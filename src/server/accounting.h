@@ -55,8 +55,8 @@ class Accounting {
   void returned(Slot slot, Nanos now);
   void ended(Slot slot, Nanos now);
   void dropped(Slot slot, Nanos now);
-  // A request has been served well.
-  void count(Slot slot, bool write, Bytes length);
+  // Requests have been served well.
+  void count(Slot slot, bool write, Bytes length, std::uint64_t requests = 1);
 
   // In the order of their first request; the others, if there are any, last.
   [[nodiscard]] std::vector<Row> rows(Nanos now);

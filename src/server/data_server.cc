@@ -122,6 +122,8 @@ class DataServer::Session {
         return transfer(frame, false);
       case wire::Type::write:
         return transfer(frame, true);
+      case wire::Type::took:
+        return took(frame);
       case wire::Type::sync:
       case wire::Type::length:
       case wire::Type::remove_object:
@@ -183,7 +185,10 @@ class DataServer::Session {
     job->object = ObjectId{request->capability()->file()};
     job->session = link_;
     job->inside_reply = !write && job->length.count() <= std::min(request->inline_limit(), wire::kMaxInline);
-    if (!write && !job->inside_reply) job->take = request->take();
+    if (!write && !job->inside_reply) {
+      job->take = request->take();
+      job->ahead = Bytes(std::min(request->ahead(), wire::kMaxTransfer));
+    }
     // A client may not claim to have waited for ever, nor to come from the future.
     const Nanos wall = server_.cluster_clock_.now();
     const Nanos request_time =
@@ -191,7 +196,16 @@ class DataServer::Session {
     const wire::Tag& claim = *request->tag();
     const wire::Tag tag(allowed_.fit(claim.application()), claim.request_time(), claim.client(),
                         claim.sequence(), claim.bottleneck());
+    if (request->took() != nullptr) server_.dispatcher_.took(*link_, tag.application(), *request->took());
     server_.dispatcher_.add(std::move(job), tag, request_time, wall);
+    return {};
+  }
+
+  Status took(const Frame& frame) {
+    const auto* request = wire::parse<wire::TookRequest>(frame.payload);
+    if (request == nullptr || request->tag() == nullptr || request->took() == nullptr)
+      return {Code::malformed, "took request"};
+    server_.dispatcher_.took(*link_, allowed_.fit(request->tag()->application()), *request->took());
     return {};
   }
 
@@ -369,7 +383,7 @@ DataServer::DataServer(Env env, Store& store, std::unique_ptr<RequestPolicy> pol
       options_(std::move(options)),
       started_(env_.clock.now()),
       cluster_clock_(env_.clock),
-      dispatcher_(env_, store, std::move(policy), options_.boot),
+      dispatcher_(env_, store, std::move(policy), options_.boot, options_.read_grant),
       follower_(env_, {options_.meta, options_.cluster, 0},
                 fmt::format("tutti data server {}", options_.index), cluster_clock_,
                 [this](const wire::ClusterReply& reply) { policy_switch_.heard(reply); }),

@@ -29,6 +29,8 @@ struct DataServerOptions {
   std::size_t max_queued = 100'000;  // beyond it clients are told to wait
   std::size_t max_queued_per_session = 4'096;
   Bytes queue_memory = 256_MiB;  // of requests that wait, likewise; exceeded by one request at most
+  // How far a local reader of objects in memory may read on without asking, while nobody waits; 0: never.
+  Bytes read_grant = 4_MiB;
   Nanos max_request_age = 60_s;  // a request time further back is taken as this far back
   std::string meta;  // address of the metadata server, whose clock and policy count; empty: the own ones do
   ApplicationRules applications;  // which ids clients may use, if they are enforced

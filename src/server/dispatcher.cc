@@ -23,6 +23,8 @@ class PullSource : public Source {
 // Small enough to be pulled early, and how much of it in all.
 constexpr Bytes kEarlyPull = 16_KiB;
 constexpr Bytes kMostPulledEarly = 16_MiB;
+// How long a grant holds: a change of policy, or of rights, is felt after that at the latest.
+constexpr Nanos kGrantTime = 100_ms;
 
 }  // namespace
 
@@ -44,11 +46,12 @@ class Dispatcher::PushSink : public Sink {
 };
 
 Dispatcher::Dispatcher(const Env& env, Store& store, std::unique_ptr<RequestPolicy> policy,
-                       std::uint64_t boot)
+                       std::uint64_t boot, Bytes read_grant)
     : env_(env),
       store_(store),
       policy_(std::move(policy)),
       boot_(boot),
+      read_grant_(read_grant),
       rate_(env.clock.now()),
       reply_(1024),
       ask_again_(*this),
@@ -243,9 +246,31 @@ void Dispatcher::grant(Transfer& transfer) {
   if (shared.file == nullptr) return;
   if (shared.key != transfer.take && !transfer.session->connection->give(shared.key, *shared.file)) return;
   transfer.taken = shared.key;
+  transfer.shared_length = shared.length;
   for (const Extent& extent : transfer.extents) {
     if (extent.end() > shared.length) transfer.valid_end = shared.length;
   }
+}
+
+Bytes Dispatcher::grant_ahead(const Transfer& transfer) const {
+  if (transfer.taken == 0 || transfer.extents.size() > 1 || queued_ + in_service_ > 0) return 0_B;
+  const Bytes end = transfer.extents.front().end();
+  const Bytes granted = std::min(end + std::min(transfer.ahead, read_grant_), transfer.shared_length);
+  return granted > end ? granted : 0_B;
+}
+
+void Dispatcher::took(SessionLink& session, std::uint64_t application, const wire::Took& took) {
+  const Bytes bytes = std::min(Bytes(took.bytes()), session.granted);
+  const std::uint64_t reads = std::min(took.reads(), bytes.count());
+  if (reads == 0) return;
+  session.granted -= bytes;
+  const Nanos now = env_.clock.now();
+  const Accounting::Slot slot = accounting_.arrived(application, session.program, session.job, now);
+  accounting_.count(slot, false, bytes, reads);
+  accounting_.dropped(slot, now);
+  rate_.note(now, reads);
+  totals_.reads += reads;
+  totals_.bytes_read += bytes;
 }
 
 // Moves one extent of the turn between the store and the client; it begins at `at` in the region.
@@ -294,8 +319,11 @@ void Dispatcher::reply(Transfer& transfer) {
     bytes = reply_.CreateVector(reinterpret_cast<const std::uint8_t*>(transfer.inside.data()),
                                 transfer.inside.size());
   }
+  const Bytes granted_end = status.ok() ? grant_ahead(transfer) : 0_B;
+  if (granted_end > 0_B) transfer.session->granted += granted_end - transfer.extents.front().end();
   reply_.Finish(wire::CreateTransferReply(reply_, static_cast<std::uint16_t>(status.code()), message,
-                                          transfer.valid_end.count(), bytes, boot_, transfer.taken));
+                                          transfer.valid_end.count(), bytes, boot_, transfer.taken,
+                                          granted_end.count(), granted_end > 0_B ? kGrantTime.count() : 0));
   const auto type = wire::reply_type(transfer.write ? wire::Type::write : wire::Type::read);
   // A reply that cannot be sent closes the connection; the session's own loop sees that.
   connection.send(type, transfer.frame, wire::bytes(reply_)).ignore();

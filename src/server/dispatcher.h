@@ -36,6 +36,7 @@ struct SessionLink {
   std::string program, job;  // what the client says of itself
   std::size_t queued = 0;
   std::size_t in_service = 0;
+  Bytes granted;  // what its client may have taken without asking, and has not told yet
   Event drained;  // set while nothing is in service
 };
 
@@ -49,6 +50,8 @@ struct Transfer {
   Bytes length;
   bool inside_reply = false;  // a small read whose bytes travel in the reply
   std::uint64_t take = 0;  // a read whose client can take the bytes from a file: its key or 1; 0: it cannot
+  Bytes ahead;             // how much more it would take without asking
+  Bytes shared_length;     // of the object, when the file was shared
   std::shared_ptr<SessionLink> session;
 
   QueuedRequest request;         // what the policy knows of it; the id is ours
@@ -78,14 +81,18 @@ struct Transfer {
 
 class Dispatcher {
  public:
-  // `boot` stands in every reply; see DataServerOptions.
-  Dispatcher(const Env& env, Store& store, std::unique_ptr<RequestPolicy> policy, std::uint64_t boot);
+  // `boot` stands in every reply, `read_grant` is the most that a reader may take without asking; see
+  // DataServerOptions.
+  Dispatcher(const Env& env, Store& store, std::unique_ptr<RequestPolicy> policy, std::uint64_t boot,
+             Bytes read_grant = 0_B);
   Dispatcher(const Dispatcher&) = delete;
   Dispatcher& operator=(const Dispatcher&) = delete;
   ~Dispatcher() = default;
 
   // `tag` is the client's word, `request_time` what the server made of it; it came at `arrival`. Both wall.
   void add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, Nanos request_time, Nanos arrival);
+  // The session's client took bytes without asking. Counts them, as far as they were granted.
+  void took(SessionLink& session, std::uint64_t application, const wire::Took& took);
   // From now on this policy decides. What is queued goes over to it; what is in service goes on, and over to it with
   // what is left after its quantum.
   void change_policy(std::unique_ptr<RequestPolicy> policy);
@@ -132,6 +139,8 @@ class Dispatcher {
   Task<void> find(Turn turn);
   // Lets the client take the bytes of a read itself, if the store shares the object.
   void grant(Transfer& transfer);
+  // Up to where its client may read on without asking: only as long as nobody else waits. 0: it has to ask.
+  [[nodiscard]] Bytes grant_ahead(const Transfer& transfer) const;
   Task<Status> move(Turn& turn, Extent extent, Bytes at);
   Task<void> pull_early(Transfer& transfer);
   void end_turn(Turn& turn);
@@ -145,6 +154,7 @@ class Dispatcher {
   std::unique_ptr<RequestPolicy> policy_;
   std::uint64_t generation_ = 0;  // how often the policy has changed
   std::uint64_t boot_;
+  Bytes read_grant_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Transfer>> transfers_;  // queued or in service
   std::uint64_t next_id_ = 1;
   std::size_t queued_ = 0;

@@ -13,9 +13,9 @@ class RecentRate {
  public:
   explicit RecentRate(Nanos now) : started_(now), second_(now / 1_s) {}
 
-  void note(Nanos now) {
+  void note(Nanos now, std::uint64_t events = 1) {
     turn(now / 1_s);
-    ++counts_[index(second_)];
+    counts_[index(second_)] += events;
   }
   double per_second(Nanos now) {
     turn(now / 1_s);

@@ -28,6 +28,7 @@ enum class Type : std::uint16_t {
   length = 83,
   truncate = 84,
   remove_object = 85,
+  took = 86,
   policy_change = 95,
   open = 100,
   lookup = 101,

@@ -49,6 +49,12 @@ void data_seeds(const std::filesystem::path& directory) {
     builder.Finish(wire::CreateObjectRequest(builder, &capability, &tag));
     write(directory, target, input_of(builder));
   }
+  {
+    Builder builder;
+    const wire::Took took(1000, 1);
+    builder.Finish(wire::CreateTookRequest(builder, &tag, &took));
+    write(directory, "took", input_of(builder));
+  }
   Builder builder;
   builder.Finish(wire::CreateTruncateRequest(builder, &capability, &tag, 1000, true, true));
   write(directory, "truncate", input_of(builder));
