@@ -51,6 +51,8 @@ std::vector<QueuedRequest> make_load(const QueueBenchOptions& options, const Dep
     request.object = 1 + (all_different ? i : random.below(options.objects));
     request.offset = 64_KiB * random.below(1024);
     request.length = 64_KiB;
+    request.end = request.offset + request.length;
+    request.write = random.chance(0.5);
     request.bottleneck = 64_KiB * (1 + request.application % 64);
   }
   return load;

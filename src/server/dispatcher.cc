@@ -68,6 +68,10 @@ void Dispatcher::add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, N
   request.sequence = tag.sequence();
   request.object = transfer->object.value;
   request.offset = transfer->extents.front().offset;
+  for (const Extent& extent : transfer->extents) {
+    request.offset = std::min(request.offset, extent.offset);
+    request.end = std::max(request.end, extent.end());
+  }
   request.length = transfer->length;
   request.write = transfer->write;
   request.bottleneck = Bytes(tag.bottleneck());

@@ -5,11 +5,15 @@
 namespace tutti {
 namespace {
 
-QueuedRequest request(std::uint64_t id, std::uint64_t object) {
+// A write of the object's block of this number; all of the same one are in each other's way.
+QueuedRequest request(std::uint64_t id, std::uint64_t object, std::uint64_t block = 0, bool write = true) {
   QueuedRequest made;
   made.id = id;
   made.object = object;
+  made.offset = 4_KiB * block;
   made.length = 4_KiB;
+  made.end = made.offset + made.length;
+  made.write = write;
   return made;
 }
 
@@ -21,13 +25,28 @@ std::vector<std::uint64_t> drain(FcfsPolicy& policy) {
   return ids;
 }
 
-TEST(FcfsPolicy, OneObjectIsServedInOrderOfArrivalOneAtATime) {
+TEST(FcfsPolicy, WritesOfTheSameBytesAreServedInOrderOfArrivalOneAtATime) {
   FcfsPolicy policy(16);
   for (const std::uint64_t id : {1U, 2U, 3U}) policy.add(request(id, 7), 0_ns);
   EXPECT_EQ(drain(policy), (std::vector<std::uint64_t>{1}));
   policy.served(1, 4_KiB, true, 0_ns);
   EXPECT_EQ(drain(policy), (std::vector<std::uint64_t>{2}));
   EXPECT_EQ(policy.queued(), 1U);
+}
+
+TEST(FcfsPolicy, WhatIsNotInEachOthersWayIsServedAtTheSameTime) {
+  FcfsPolicy policy(16);
+  policy.add(request(1, 7, 0), 0_ns);
+  policy.add(request(2, 7, 1), 0_ns);
+  policy.add(request(3, 7, 1, false), 0_ns);  // has to see what 2 writes
+  policy.add(request(4, 7, 2), 0_ns);         // came later: waits with it
+  policy.add(request(5, 8, 0, false), 0_ns);
+  policy.add(request(6, 8, 0, false), 0_ns);
+  EXPECT_EQ(drain(policy), (std::vector<std::uint64_t>{1, 2, 5, 6}));
+  policy.served(1, 4_KiB, true, 0_ns);
+  EXPECT_TRUE(drain(policy).empty());
+  policy.served(2, 4_KiB, true, 0_ns);
+  EXPECT_EQ(drain(policy), (std::vector<std::uint64_t>{3, 4}));
 }
 
 TEST(FcfsPolicy, ObjectsAreServedAtTheSameTimeUpToTheDepth) {

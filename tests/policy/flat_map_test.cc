@@ -79,8 +79,8 @@ TEST(Lanes, KeepTheOrderOfArrivalThroughServiceAndReturn) {
   Lanes lanes;
   const Lanes::Lane lane = lanes.open();
   const Lanes::Lane other = lanes.open();
-  for (const std::uint64_t id : {1U, 2U, 3U, 4U, 5U}) lanes.push(lane, id);
-  lanes.push(other, 6);
+  for (const std::uint64_t id : {1U, 2U, 3U, 4U, 5U}) lanes.push(lane, id, {});
+  lanes.push(other, 6, {});
   EXPECT_EQ(lanes.take(lane), 1U);
   EXPECT_EQ(lanes.take(lane), 2U);
   EXPECT_EQ(lanes.take(lane), 3U);

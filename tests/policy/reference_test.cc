@@ -122,18 +122,26 @@ class FcfsReference {
  public:
   explicit FcfsReference(std::size_t depth) : depth_(depth) {}
   void add(const QueuedRequest& request) { all_.push_back({request, false}); }
+  // The oldest that none before it in line and none in service stands in the way of.
   std::uint64_t next() {
-    std::set<std::uint64_t> busy;
-    for (const Waiting& each : all_) {
-      if (each.in_service) busy.insert(each.request.object);
-    }
-    if (busy.size() >= depth_) return 0;
+    std::size_t busy = 0;
+    for (const Waiting& each : all_) busy += each.in_service ? 1 : 0;
+    if (busy >= depth_) return 0;
+    std::set<std::uint64_t> held_up;  // objects of which an older one waits
     for (Waiting& each : all_) {
-      if (each.in_service || busy.contains(each.request.object)) continue;
+      if (each.in_service || held_up.contains(each.request.object)) continue;
+      held_up.insert(each.request.object);
+      bool free = true;
+      for (const Waiting& other : all_)
+        free = free && !(other.in_service && conflict(each.request, other.request));
+      if (!free) continue;
       each.in_service = true;
       return each.request.id;
     }
     return 0;
+  }
+  static bool conflict(const QueuedRequest& a, const QueuedRequest& b) {
+    return a.object == b.object && (a.write || b.write) && a.offset < b.end && b.offset < a.end;
   }
   void give_back(std::uint64_t id) { find(id)->in_service = false; }
   void remove(std::uint64_t id) { all_.erase(find(id)); }
@@ -160,6 +168,8 @@ QueuedRequest random_request(Random& random, std::uint64_t id, Nanos now) {
   request.object = random.below(6);
   request.offset = 4_KiB * random.below(20);
   request.length = 4_KiB * (1 + random.below(256));
+  request.end = request.offset + 4_KiB * (1 + random.below(4));
+  request.write = random.chance(0.5);
   if (random.chance(0.7)) request.bottleneck = 4_KiB * random.below(4096);
   return request;
 }

@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cassert>
+
 #include "policy/request/parameters.h"
 
 namespace tutti {
 
 Result<std::unique_ptr<RequestPolicy>> FcfsPolicy::make(const Parameters& parameters) {
-  const auto depth = parameters.number("dispatch_depth", kDefaultDepth, 1, 65536);
+  const auto depth = parameters.number("dispatch_depth", kDefaultDepth, 1, 1024);
   if (!depth.ok()) return depth.status();
   return std::unique_ptr<RequestPolicy>(std::make_unique<FcfsPolicy>(*depth));
 }
@@ -21,20 +24,28 @@ void FcfsPolicy::add(const QueuedRequest& request, Nanos /*now*/) {
     by_object_.insert(request.object, lane);
     if (lane >= object_of_.size()) object_of_.resize(std::size_t{lane} + 1);
     object_of_[lane] = request.object;
-    heads_.push(lane, request.id);
   }
-  lanes_.push(lane, request.id);
+  const bool first = lanes_.empty(lane);
+  lanes_.push(lane, request.id, {request.offset, request.end, request.write});
+  if (first) settle(lane);
 }
 
 Decision FcfsPolicy::next(Nanos /*now*/) {
-  if (lanes_.in_service() >= depth_ || heads_.empty()) return Decision::idle();
+  if (in_service_.size() >= depth_ || heads_.empty()) return Decision::idle();
   const Lane lane = heads_.top();
-  heads_.erase(lane);
-  return Decision::dispatch(lanes_.take(lane));
+  in_service_.push_back({lanes_.head(lane), lane, lanes_.claim_of_head(lane)});
+  const std::uint64_t id = lanes_.take(lane);
+  settle(lane);
+  return Decision::dispatch(id);
 }
 
 void FcfsPolicy::served(std::uint64_t id, Bytes /*bytes*/, bool finished, Nanos /*now*/) {
-  const Lane lane = lanes_.lane_of(id);
+  const auto found = std::find_if(in_service_.begin(), in_service_.end(),
+                                  [id](const InService& each) { return each.id == id; });
+  assert(found != in_service_.end());
+  const Lane lane = found->lane;
+  *found = in_service_.back();
+  in_service_.pop_back();
   if (finished) {
     lanes_.forget(id);
   } else {
@@ -45,22 +56,31 @@ void FcfsPolicy::served(std::uint64_t id, Bytes /*bytes*/, bool finished, Nanos 
 
 void FcfsPolicy::drop(std::uint64_t id, Nanos /*now*/) {
   const Lane lane = lanes_.lane_of(id);
-  const bool busy = !heads_.contains(lane);
   lanes_.forget(id);
-  if (!busy) settle(lane);
+  settle(lane);
 }
 
-// After something has left a lane that is not busy (any more): its head stands in line, or the lane goes too.
+bool FcfsPolicy::may_go(Lane lane) const {
+  const Lanes::Claim& claim = lanes_.claim_of_head(lane);
+  return std::none_of(in_service_.begin(), in_service_.end(), [&](const InService& each) {
+    return each.lane == lane && each.claim.conflicts(claim);
+  });
+}
+
+// After a change to a lane: its head stands in line if it may go; a lane that nobody uses goes too.
 void FcfsPolicy::settle(Lane lane) {
-  if (lanes_.empty(lane)) {
-    if (heads_.contains(lane)) heads_.erase(lane);
-    by_object_.erase(object_of_[lane]);
-    lanes_.close(lane);
-  } else if (heads_.contains(lane)) {
-    heads_.update(lane, lanes_.head(lane));
-  } else {
-    heads_.push(lane, lanes_.head(lane));
+  if (!lanes_.empty(lane) && may_go(lane)) {
+    if (heads_.contains(lane)) {
+      heads_.update(lane, lanes_.head(lane));
+    } else {
+      heads_.push(lane, lanes_.head(lane));
+    }
+    return;
   }
+  if (heads_.contains(lane)) heads_.erase(lane);
+  if (!lanes_.deserted(lane)) return;
+  by_object_.erase(object_of_[lane]);
+  lanes_.close(lane);
 }
 
 }  // namespace tutti

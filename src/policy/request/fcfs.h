@@ -1,7 +1,8 @@
 // fcfs: first come, first served, as PVFS2 does it. The baseline of every comparison.
 //
-// One queue per object, served in order of arrival, one request of an object at a time; up to dispatch_depth
-// objects at once, the ones whose head came first. Whole requests, no quanta.
+// One queue per object, served in order of arrival, up to dispatch_depth requests at once in all, the ones that came
+// first. Of one object only requests that do not touch the same bytes are in service at once, or reads; one that has to
+// wait for another holds up those of its object that came later. Whole requests, no quanta.
 #pragma once
 
 #include <cstdint>
@@ -31,13 +32,21 @@ class FcfsPolicy : public RequestPolicy {
 
  private:
   using Lane = Lanes::Lane;
+  struct InService {
+    std::uint64_t id;
+    Lane lane;
+    Lanes::Claim claim;
+  };
+  // Whether the head of the lane may be served beside those in service.
+  [[nodiscard]] bool may_go(Lane lane) const;
   void settle(Lane lane);
 
   std::uint64_t depth_;
   Lanes lanes_;                                     // one for each object
   std::vector<std::uint64_t> object_of_;            // by lane
   FlatMap<std::uint64_t, HashOfNumber> by_object_;  // object to lane
-  IndexedHeap<std::uint64_t> heads_;                // lanes by the id of their head, without the busy ones
+  IndexedHeap<std::uint64_t> heads_;                // lanes by the id of their head, if that may go
+  std::vector<InService> in_service_;               // at most dispatch_depth
 };
 
 }  // namespace tutti

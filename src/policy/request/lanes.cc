@@ -19,7 +19,7 @@ void Lanes::close(Lane lane) {
   free_lanes_.push_back(lane);
 }
 
-void Lanes::push(Lane lane, std::uint64_t id) {
+void Lanes::push(Lane lane, std::uint64_t id, const Claim& claim) {
   std::uint32_t entry = 0;
   if (free_entries_.empty()) {
     entry = static_cast<std::uint32_t>(entries_.size());
@@ -30,6 +30,7 @@ void Lanes::push(Lane lane, std::uint64_t id) {
   }
   index_.insert(id, entry);
   entries_[entry].id = id;
+  entries_[entry].claim = claim;
   entries_[entry].lane = lane;
   ++lanes_[lane].members;
   link(entry, lanes_[lane].tail);

@@ -1,8 +1,7 @@
 // Lanes: requests, known by their ids, in lanes of which each is first in, first out.
 //
-// What request policies keep their requests in: one lane for the requests that follow each other anyway
-// (those of one object, or of one application and window), so that only lanes need ranking. A request taken
-// into service keeps its lane and may come back to its place by id. All in pools, each operation O(1);
+// What fcfs keeps its requests in: one lane for the requests of an object, so that only lanes need ranking. A request
+// taken into service keeps its lane and may come back to its place by id. All in pools, each operation O(1);
 // give_back() passes those that were taken before it and came back, at most the dispatch depth.
 #pragma once
 
@@ -10,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/units.h"
 #include "policy/request/flat_map.h"
 
 namespace tutti {
@@ -17,13 +17,21 @@ namespace tutti {
 class Lanes {
  public:
   using Lane = std::uint32_t;
+  // What a request touches.
+  struct Claim {
+    Bytes begin, end;
+    bool write = false;
+    [[nodiscard]] bool conflicts(const Claim& other) const {
+      return (write || other.write) && begin < other.end && other.begin < end;
+    }
+  };
 
   Lane open();
   // The lane holds nothing, in line or in service.
   void close(Lane lane);
 
   // Ids ascend.
-  void push(Lane lane, std::uint64_t id);
+  void push(Lane lane, std::uint64_t id, const Claim& claim);
   // Takes the head of the lane into service.
   std::uint64_t take(Lane lane);
   // From service back into the line; only those taken before it stand before it.
@@ -33,6 +41,7 @@ class Lanes {
 
   [[nodiscard]] Lane lane_of(std::uint64_t id) const { return entries_[index_.find(id)].lane; }
   [[nodiscard]] std::uint64_t head(Lane lane) const { return entries_[lanes_[lane].head].id; }
+  [[nodiscard]] const Claim& claim_of_head(Lane lane) const { return entries_[lanes_[lane].head].claim; }
   // Nobody in line.
   [[nodiscard]] bool empty(Lane lane) const { return lanes_[lane].head == kNone; }
   // Nobody in line or in service.
@@ -45,6 +54,7 @@ class Lanes {
   static constexpr std::uint32_t kNone = Index::kNone;
   struct Entry {
     std::uint64_t id = 0;
+    Claim claim;
     Lane lane = 0;
     std::uint32_t before = kNone;
     std::uint32_t behind = kNone;

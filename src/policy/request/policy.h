@@ -25,7 +25,8 @@ struct QueuedRequest {
   std::uint64_t client = 0;
   std::uint64_t sequence = 0;
   std::uint64_t object = 0;
-  Bytes offset;  // of the first extent, in the object
+  Bytes offset;  // in the object; its extents may lie apart, from here
+  Bytes end;     // to here
   Bytes length;  // in all
   bool write = false;
   // What the client says its most loaded server has to move: of this operation, or of the whole burst of the
