@@ -120,7 +120,7 @@ Status add_objections(const ExperimentOptions& options, Report& report) {
 
 Result<Report> coord_window(const ExperimentOptions& options) {
   const std::vector<int> intervals = {250, 500, 1000, 2000};
-  Series series(options, options.quick ? 1 : 6);
+  Series series(options, options.quick ? 1 : 12);
   std::vector<Case> cases;
   for (const Medium medium : {Medium::hdd, Medium::ssd}) {
     const std::uint64_t requests = medium == Medium::hdd ? 8 : 32;

@@ -5,8 +5,9 @@
 // hides neither reads nor writes.
 //
 // Without coordination is fcfs, with it is window, both one request at a time: "the trove module handles operations one
-// by one from the head of the shared queue", and the order is all that differs. The default of fcfs, 16 at once as in
-// PVFS2, stands beside them in coord-spread.
+// by one from the head of the shared queue", and the order is all that differs: of applications and, within one, of
+// offsets. coord-beyond tells the two apart. The default of fcfs, 16 at once as in PVFS2, stands beside them in
+// coord-spread and coord-beyond.
 //
 // Chance, and where it comes from:
 //  - A process that a message is for runs 0 to 500 us after the message came, uniformly: interrupts that cards hold back
@@ -14,7 +15,7 @@
 //    nonuniform network delays. Without it fcfs would serve all servers in the same order by itself.
 //  - Processes that start together do so within 200 us, as after a barrier.
 //  - Application ids are random, as the paper generates them; a burst falls anywhere into a window; files lie anywhere on
-//    each disk.
+//    the disks, alike on all servers (env/sim/device/placement.h).
 // The times are assumed; no experiment but coord-model, which is about none of it, changes them.
 #pragma once
 

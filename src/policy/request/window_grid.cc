@@ -54,10 +54,10 @@ void WindowGrid::adapt(std::uint64_t time) {
   finished_ = 0;
 
   std::uint64_t chosen = present;
-  // The band: from a quarter to five quarters of the present interval.
+  // The band: from an eighth to five quarters of the present interval. Too long costs little, a change costs order.
   if (wanted * 4 > present * 5) {
     while (chosen < wanted && chosen < longest_ && begin % (2 * chosen) == 0) chosen *= 2;
-  } else if (wanted * 4 < present) {
+  } else if (wanted * 8 < present) {
     while (chosen / 2 >= wanted && chosen > shortest_) chosen /= 2;
   }
   if (chosen == present) return;
