@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include "env/combine.h"
 
@@ -32,26 +31,11 @@ class Exposed {
   bool answered_ = false;
 };
 
-std::byte* pointer(std::uint64_t address) {
-  return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr): our own memory
-}
-
 // Copies bytes that came inside a reply to where they belong.
 void scatter(std::span<const std::uint8_t> bytes, std::span<const Segment> memory) {
   std::size_t at = 0;
   for (const Segment& segment : memory) {
     std::memcpy(pointer(segment.address), bytes.data() + at, segment.length);
-    at += segment.length;
-  }
-}
-
-// Sets the bytes from `begin` to `end`, counted through the segments, to zero.
-void zero(std::span<const Segment> memory, std::uint64_t begin, std::uint64_t end) {
-  std::uint64_t at = 0;
-  for (const Segment& segment : memory) {
-    const std::uint64_t from = std::max(begin, at);
-    const std::uint64_t to = std::min(end, at + segment.length);
-    if (from < to) std::memset(pointer(segment.address) + (from - at), 0, to - from);
     at += segment.length;
   }
 }
@@ -66,37 +50,6 @@ std::vector<Segment> segments_of(std::span<const Span> memory) {
   }
   return segments;
 }
-
-// The `take` of a client that has no file of the server yet.
-constexpr std::uint64_t kNoFileYet = 1;
-
-// The memory of a piece, extent by extent.
-class PieceMemory {
- public:
-  explicit PieceMemory(const Piece& piece) : memory_(piece.memory) {}
-  // Of the next so many bytes; valid until the next call.
-  std::span<const Segment> next(Bytes length) {
-    parts_.clear();
-    for (std::uint64_t left = length.count(); left > 0;) {
-      const Segment& place = memory_[segment_];
-      const std::uint64_t step = std::min(left, place.length - filled_);
-      parts_.push_back(Segment{place.address + filled_, step});
-      left -= step;
-      filled_ += step;
-      if (filled_ == place.length) {
-        ++segment_;
-        filled_ = 0;
-      }
-    }
-    return parts_;
-  }
-
- private:
-  std::span<const Segment> memory_;
-  std::size_t segment_ = 0;  // the one that is being filled, and how much of it is
-  std::uint64_t filled_ = 0;
-  std::vector<Segment> parts_;
-};
 
 Status check_list(std::span<const Extent> file, std::span<const Segment> memory) {
   std::uint64_t in_file = 0;
@@ -127,12 +80,13 @@ OpenFile::Impl::Impl(FileSystem::Impl& system, std::string path, Attributes attr
       taking_(attributes_.layout.stripe_count) {}
 
 OpenFile::Impl::~Impl() {
-  for (const Taking& taking : taking_) {
-    const auto channel = taking.channel.lock();
-    if (taking.took.reads() == 0 || channel == nullptr || channel->closed()) continue;
+  for (Taking& taking : taking_) {
+    const auto channel = taking.channel();
+    const wire::Took took = taking.tell();
+    if (took.reads() == 0 || channel == nullptr || channel->closed()) continue;
     const wire::Tag tag = system_.tag();
     flatbuffers::FlatBufferBuilder builder(256);
-    builder.Finish(wire::CreateTookRequest(builder, &tag, &taking.took));
+    builder.Finish(wire::CreateTookRequest(builder, &tag, &took));
     channel->connection().send(wire::request_type(wire::Type::took), 0, wire::bytes(builder)).ignore();
   }
 }
@@ -164,7 +118,11 @@ Task<Status> OpenFile::Impl::transfer(bool write, std::span<const Extent> file,
   for (const Share& share : shares) bottleneck = std::max(bottleneck, share.length);
   job.tag = system_.tag(bottleneck);
   job.pieces = cut_into_pieces(shares, memory, system_.options.piece);
-  if (!write) std::erase_if(job.pieces, [this](const Piece& piece) { return take_granted(piece); });
+  if (!write) {
+    const Nanos now = system_.env.clock.now();
+    std::erase_if(job.pieces,
+                  [&](const Piece& piece) { return taking_[piece.slot].take_granted(piece, now); });
+  }
   if (job.pieces.empty()) co_return Status();
   Status first;
   if (job.pieces.size() == 1) {
@@ -219,7 +177,7 @@ Task<Status> OpenFile::Impl::move(Job& job, const Piece& piece) {
       if (failure.ok()) {
         if (job.write) wrote(piece.slot, message->boot());
         if (message->taken() != 0) {
-          failure = take(job, piece, *message, asked, *channel);
+          failure = taking_[piece.slot].take(piece, *message, asked, *channel, job.short_read);
           if (failure.code() == Code::busy) continue;
           co_return failure;
         }
@@ -266,11 +224,10 @@ Task<Result<Channel::Reply>> OpenFile::Impl::ask(const std::shared_ptr<Channel>&
   Taking& taking = taking_[piece.slot];
   if (!job.write) {
     fields.add_inline_limit(system_.options.inline_limit);
-    fields.add_take(take_key(piece.slot, channel));
-    if (taking.next == piece.object.front().offset) fields.add_ahead(system_.options.read_ahead.count());
-    taking.next = piece.object.back().end();
+    fields.add_take(taking.key(channel));
+    if (taking.reads_on(piece)) fields.add_ahead(system_.options.read_ahead.count());
   }
-  const wire::Took took = std::exchange(taking.took, {});
+  const wire::Took took = taking.tell();
   if (took.reads() > 0) fields.add_took(&took);
   builder.Finish(fields.Finish());
   auto reply = co_await channel->call(wire::request_type(job.write ? wire::Type::write : wire::Type::read),
@@ -298,69 +255,6 @@ bool OpenFile::Impl::accept(Job& job, const Piece& piece, const wire::TransferRe
     at += extent.length.count();
   }
   return true;
-}
-
-std::uint64_t OpenFile::Impl::take_key(std::uint32_t slot, const std::shared_ptr<Channel>& channel) {
-  Taking& taking = taking_[slot];
-  if (taking.hopeless || !channel->connection().takes_files()) return 0;
-  if (taking.file != nullptr && taking.channel.lock() == channel) return taking.key;
-  taking.file = nullptr;
-  return kNoFileYet;
-}
-
-bool OpenFile::Impl::take_granted(const Piece& piece) {
-  Taking& taking = taking_[piece.slot];
-  if (taking.granted_end == 0_B) return false;
-  const auto channel = taking.channel.lock();
-  if (channel == nullptr || channel->closed() || system_.env.clock.now() >= taking.granted_until) {
-    taking.granted_end = 0_B;
-    return false;
-  }
-  for (const Extent& extent : piece.object) {
-    if (extent.offset < taking.granted_begin || extent.end() > taking.granted_end) return false;
-  }
-  PieceMemory memory(piece);
-  for (const Extent& extent : piece.object) {
-    const auto got = taking.file->read(extent.offset, memory.next(extent.length));
-    // Cut off meanwhile: the server knows more.
-    if (!got.ok() || *got < extent.length) {
-      taking.granted_end = 0_B;
-      return false;
-    }
-  }
-  taking.next = piece.object.back().end();
-  taking.took = wire::Took(taking.took.bytes() + piece.length.count(), taking.took.reads() + 1);
-  return true;
-}
-
-Status OpenFile::Impl::take(Job& job, const Piece& piece, const wire::TransferReply& reply, Nanos asked,
-                            const std::shared_ptr<Channel>& channel) {
-  Taking& taking = taking_[piece.slot];
-  if (taking.file == nullptr || taking.key != reply.taken()) {
-    taking.file = channel->connection().given(reply.taken());
-    taking.key = reply.taken();
-    taking.channel = channel;
-    taking.hopeless = taking.file == nullptr;
-    taking.granted_end = 0_B;
-    if (taking.hopeless) return {Code::busy, "the server's file did not come"};
-  }
-  if (reply.granted_end() > 0) {
-    taking.granted_begin = piece.object.back().end();
-    taking.granted_end = Bytes(reply.granted_end());
-    taking.granted_until = asked + Nanos(reply.granted_for());
-  }
-  PieceMemory memory(piece);
-  for (const Extent& extent : piece.object) {
-    const std::span<const Segment> into = memory.next(extent.length);
-    const auto got = taking.file->read(extent.offset, into);
-    if (!got.ok()) return got.status();
-    const std::uint64_t valid_end = std::min(reply.valid_end(), (extent.offset + *got).count());
-    const std::uint64_t valid = valid_end <= extent.offset.count() ? 0 : valid_end - extent.offset.count();
-    if (valid >= extent.length.count()) continue;
-    zero(into, valid, extent.length.count());
-    job.short_read = true;
-  }
-  return {};
 }
 
 Task<Status> OpenFile::Impl::renew() {

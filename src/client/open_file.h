@@ -8,6 +8,7 @@
 
 #include "client/file_system_impl.h"
 #include "client/pieces.h"
+#include "client/taking.h"
 
 namespace tutti {
 
@@ -48,26 +49,6 @@ class OpenFile::Impl {
   Task<Status> move(Job& job, const Piece& piece);
   Task<Result<Channel::Reply>> ask(const std::shared_ptr<Channel>& channel, const Job& job,
                                    const Piece& piece);
-
-  // A server's file from which this client may take what it reads.
-  struct Taking {
-    std::shared_ptr<const SharedFile> file;
-    std::uint64_t key = 0;
-    std::weak_ptr<Channel> channel;  // keys count on the connection that brought the file
-    bool hopeless = false;           // it did not arrive: not asked for again
-    Bytes next;                      // where a read begins that goes on where the last one ended
-    // What it may take without asking, until when, and what it took since it last asked.
-    Bytes granted_begin, granted_end;
-    Nanos granted_until;
-    wire::Took took;
-  };
-  // The `take` of a request to a slot's server.
-  std::uint64_t take_key(std::uint32_t slot, const std::shared_ptr<Channel>& channel);
-  // Reads the piece without asking, if the server has granted it.
-  bool take_granted(const Piece& piece);
-  // Reads what the server let us take. Code::busy if its file did not come: to be asked for in another way.
-  Status take(Job& job, const Piece& piece, const wire::TransferReply& reply, Nanos asked,
-              const std::shared_ptr<Channel>& channel);
 
   enum class Verb : std::uint8_t { sync, truncate };
   // Tells all servers of the file to sync, or to truncate so that the file is `length` long.

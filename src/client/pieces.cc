@@ -1,6 +1,7 @@
 #include "client/pieces.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "wire/messages.h"
@@ -68,6 +69,20 @@ std::vector<Piece> cut_into_pieces(std::span<const Share> shares, std::span<cons
   pieces.reserve(ranked.size());
   for (auto& [rank, piece] : ranked) pieces.push_back(std::move(piece));
   return pieces;
+}
+
+std::byte* pointer(std::uint64_t address) {
+  return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
+void zero(std::span<const Segment> memory, std::uint64_t begin, std::uint64_t end) {
+  std::uint64_t at = 0;
+  for (const Segment& segment : memory) {
+    const std::uint64_t from = std::max(begin, at);
+    const std::uint64_t to = std::min(end, at + segment.length);
+    if (from < to) std::memset(pointer(segment.address) + (from - at), 0, to - from);
+    at += segment.length;
+  }
 }
 
 }  // namespace tutti

@@ -23,4 +23,9 @@ struct Piece {
 std::vector<Piece> cut_into_pieces(std::span<const Share> shares, std::span<const Segment> memory,
                                    Bytes most);
 
+// Our own memory, as a segment names it.
+std::byte* pointer(std::uint64_t address);
+// Sets the bytes from `begin` to `end`, counted through the segments, to zero.
+void zero(std::span<const Segment> memory, std::uint64_t begin, std::uint64_t end);
+
 }  // namespace tutti

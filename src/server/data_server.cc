@@ -167,6 +167,9 @@ class DataServer::Session {
         !wire::aligned(request->extents()) || !wire::aligned(request->segments())) {
       return {Code::malformed, "transfer request"};
     }
+    if (request->took() != nullptr) {
+      server_.dispatcher_.took(*link_, allowed_.fit(request->tag()->application()), *request->took());
+    }
     const auto type = write ? wire::Type::write : wire::Type::read;
     Status status = check(*request->capability(), write ? wire::kRightWrite : wire::kRightRead);
     if (status.ok() && (server_.dispatcher_.queued() >= server_.options_.max_queued ||
@@ -196,7 +199,6 @@ class DataServer::Session {
     const wire::Tag& claim = *request->tag();
     const wire::Tag tag(allowed_.fit(claim.application()), claim.request_time(), claim.client(),
                         claim.sequence(), claim.bottleneck());
-    if (request->took() != nullptr) server_.dispatcher_.took(*link_, tag.application(), *request->took());
     server_.dispatcher_.add(std::move(job), tag, request_time, wall);
     return {};
   }

@@ -25,6 +25,8 @@ constexpr Bytes kEarlyPull = 16_KiB;
 constexpr Bytes kMostPulledEarly = 16_MiB;
 // How long a grant holds: a change of policy, or of rights, is felt after that at the latest.
 constexpr Nanos kGrantTime = 100_ms;
+// How many grants a session may have taken and not told.
+constexpr std::uint64_t kMostGrants = 64;
 
 }  // namespace
 
@@ -86,7 +88,8 @@ void Dispatcher::add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, N
   transfers_.emplace(request.id, std::move(transfer));
   policy_->add(request, now);
   dispatch();
-  if (added.write && added.in_store == 0 && added.length <= kEarlyPull &&
+  // Also while the way to its bytes is asked for.
+  if (added.write && added.done == 0_B && added.length <= kEarlyPull &&
       early_ + added.length <= kMostPulledEarly) {
     early_ += added.length;
     added.inside.resize(added.length.count());
@@ -309,7 +312,7 @@ Task<Status> Dispatcher::move(Turn& turn, Extent extent, Bytes at) {
 
 void Dispatcher::reply(Transfer& transfer) {
   const Status& status = transfer.status;
-  if (status.ok()) {
+  if (status.ok() && transfer.done == transfer.length) {
     ++(transfer.write ? totals_.writes : totals_.reads);
     (transfer.write ? totals_.bytes_written : totals_.bytes_read) += transfer.length;
   }
@@ -324,7 +327,10 @@ void Dispatcher::reply(Transfer& transfer) {
                                 transfer.inside.size());
   }
   const Bytes granted_end = status.ok() ? grant_ahead(transfer) : 0_B;
-  if (granted_end > 0_B) transfer.session->granted += granted_end - transfer.extents.front().end();
+  if (granted_end > 0_B) {
+    Bytes& granted = transfer.session->granted;
+    granted = std::min(granted + (granted_end - transfer.extents.front().end()), read_grant_ * kMostGrants);
+  }
   reply_.Finish(wire::CreateTransferReply(reply_, static_cast<std::uint16_t>(status.code()), message,
                                           transfer.valid_end.count(), bytes, boot_, transfer.taken,
                                           granted_end.count(), granted_end > 0_B ? kGrantTime.count() : 0));

@@ -36,7 +36,7 @@ struct SessionLink {
   std::string program, job;  // what the client says of itself
   std::size_t queued = 0;
   std::size_t in_service = 0;
-  Bytes granted;  // what its client may have taken without asking, and has not told yet
+  Bytes granted;  // a bound of what its client may have taken without asking, and has not told yet
   Event drained;  // set while nothing is in service
 };
 
@@ -73,7 +73,7 @@ struct Transfer {
   // What it takes while it waits, its places in the policy and in the dispatcher's table counted in; early pulls have
   // a limit of their own.
   [[nodiscard]] Bytes memory() const {
-    constexpr std::size_t kPlaces = 192;
+    constexpr std::size_t kPlaces = 384;  // tables and heaps, as they grow by doubling
     return Bytes(sizeof(Transfer) + kPlaces + extents.capacity() * sizeof(Extent) +
                  region.segments.capacity() * sizeof(Segment));
   }

@@ -22,7 +22,7 @@ TEST(QueueLimit, AThousandClientsAreToldToWaitAndAllFinish) {
   options.client_nodes = 20;
   options.policy = "window;interval=1000";
   options.data.max_queued = kMostQueued;
-  options.data.queue_memory = 64_MiB;
+  options.data.queue_memory = 96_MiB;
   auto made = SimCluster::create(options);
   ASSERT_TRUE(made.ok());
   SimCluster& cluster = **made;

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "policy/request/indexed_heap.h"
-#include "policy/request/lanes.h"
 #include "policy/request/sweeps.h"
 
 namespace tutti {
@@ -75,10 +74,10 @@ TEST(IndexedHeap, BehavesAsASortedSet) {
   }
 }
 
-TEST(Lanes, KeepTheOrderOfArrivalThroughServiceAndReturn) {
-  Lanes lanes;
-  const Lanes::Lane lane = lanes.open();
-  const Lanes::Lane other = lanes.open();
+TEST(Sweeps, OfOnePlaceKeepTheOrderOfArrivalThroughServiceAndReturn) {
+  Sweeps lanes;
+  const Sweeps::Lane lane = lanes.open();
+  const Sweeps::Lane other = lanes.open();
   for (const std::uint64_t id : {1U, 2U, 3U, 4U, 5U}) lanes.push(lane, id, {});
   lanes.push(other, 6, {});
   EXPECT_EQ(lanes.take(lane), 1U);

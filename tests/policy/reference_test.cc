@@ -23,6 +23,10 @@ struct Waiting {
   std::uint64_t sweep = 0;
 };
 
+bool conflict(const QueuedRequest& a, const QueuedRequest& b) {
+  return a.object == b.object && (a.write || b.write) && a.offset < b.end && b.offset < a.end;
+}
+
 // What the header of window says, in the slowest way.
 class WindowReference {
  public:
@@ -51,6 +55,7 @@ class WindowReference {
     bool alike = busy < options_.together;
     for (const Waiting& each : all_) {
       alike = alike && (!each.in_service || key(each.request) == key(best->request));
+      if (each.in_service && conflict(each.request, best->request)) return 0;
     }
     if (busy >= options_.dispatch_depth && !alike) return 0;
     best->in_service = true;
@@ -139,9 +144,6 @@ class FcfsReference {
       return each.request.id;
     }
     return 0;
-  }
-  static bool conflict(const QueuedRequest& a, const QueuedRequest& b) {
-    return a.object == b.object && (a.write || b.write) && a.offset < b.end && b.offset < a.end;
   }
   void give_back(std::uint64_t id) { find(id)->in_service = false; }
   void remove(std::uint64_t id) { all_.erase(find(id)); }

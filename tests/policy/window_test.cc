@@ -235,20 +235,22 @@ TEST(WindowPolicy, TheDefaultIntervalIsThatOfTheDevice) {
 
 TEST(WindowPolicy, ReadsAndPrintsItsParameters) {
   EXPECT_EQ(make("window")->name(), "window;interval=1000;dispatch_depth=1;quantum=131072;order=id");
-  for (const char* text : {"window;interval=250;dispatch_depth=4;quantum=max;order=rotated",
-                           "window;interval=1000;dispatch_depth=1;quantum=131072;order=smallest;load="
-                           "operations;patience=2;unit=4096",
-                           "window;interval=500;dispatch_depth=1;quantum=131072;order=id;adaptive=true;min_"
-                           "interval=125;max_interval=4000"}) {
+  for (const char* text :
+       {"window;interval=250;dispatch_depth=4;quantum=max;order=rotated",
+        "window;interval=250;dispatch_depth=1;quantum=131072;order=id;together=16;within=arrival",
+        "window;interval=1000;dispatch_depth=1;quantum=131072;order=smallest;load="
+        "operations;patience=2;unit=4096",
+        "window;interval=500;dispatch_depth=1;quantum=131072;order=id;adaptive=true;min_"
+        "interval=125;max_interval=4000"}) {
     EXPECT_EQ(make(text)->name(), text);
   }
   EXPECT_EQ(make("window;quantum=1MiB")->name(),
             "window;interval=1000;dispatch_depth=1;quantum=1048576;order=id");
   for (const char* bad :
        {"window;interval=0", "window;interval=250ms", "window;dispatch_depth=0", "window;quantum=1",
-        "window;order=x", "window;load=x", "window;adaptive=1", "window;adaptive=true;interval=300",
-        "window;speed=1", "window;adaptive=true;interval=250;min_interval=500",
-        "window;adaptive=true;max_interval=3000"}) {
+        "window;order=x", "window;load=x", "window;within=x", "window;together=0", "window;adaptive=1",
+        "window;adaptive=true;interval=300", "window;speed=1",
+        "window;adaptive=true;interval=250;min_interval=500", "window;adaptive=true;max_interval=3000"}) {
     EXPECT_EQ(make_request_policy(bad).code(), Code::invalid) << bad;
   }
 }

@@ -10,7 +10,7 @@
 namespace tutti {
 
 Result<std::unique_ptr<RequestPolicy>> FcfsPolicy::make(const Parameters& parameters) {
-  const auto depth = parameters.number("dispatch_depth", kDefaultDepth, 1, 1024);
+  const auto depth = parameters.number("dispatch_depth", kDefaultDepth, 1, 65536);
   if (!depth.ok()) return depth.status();
   return std::unique_ptr<RequestPolicy>(std::make_unique<FcfsPolicy>(*depth));
 }
@@ -26,7 +26,8 @@ void FcfsPolicy::add(const QueuedRequest& request, Nanos /*now*/) {
     object_of_[lane] = request.object;
   }
   const bool first = lanes_.empty(lane);
-  lanes_.push(lane, request.id, {request.offset, request.end, request.write});
+  lanes_.push(lane, request.id, Sweeps::Place(),
+              {request.object, request.offset, request.end, request.write});
   if (first) settle(lane);
 }
 
@@ -61,7 +62,7 @@ void FcfsPolicy::drop(std::uint64_t id, Nanos /*now*/) {
 }
 
 bool FcfsPolicy::may_go(Lane lane) const {
-  const Lanes::Claim& claim = lanes_.claim_of_head(lane);
+  const Sweeps::Claim& claim = lanes_.claim_of_head(lane);
   return std::none_of(in_service_.begin(), in_service_.end(), [&](const InService& each) {
     return each.lane == lane && each.claim.conflicts(claim);
   });

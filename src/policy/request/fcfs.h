@@ -10,8 +10,8 @@
 
 #include "policy/request/flat_map.h"
 #include "policy/request/indexed_heap.h"
-#include "policy/request/lanes.h"
 #include "policy/request/policy.h"
+#include "policy/request/sweeps.h"
 
 namespace tutti {
 
@@ -31,18 +31,18 @@ class FcfsPolicy : public RequestPolicy {
   [[nodiscard]] std::size_t queued() const override { return lanes_.size() - lanes_.in_service(); }
 
  private:
-  using Lane = Lanes::Lane;
+  using Lane = Sweeps::Lane;
   struct InService {
     std::uint64_t id;
     Lane lane;
-    Lanes::Claim claim;
+    Sweeps::Claim claim;
   };
   // Whether the head of the lane may be served beside those in service.
   [[nodiscard]] bool may_go(Lane lane) const;
   void settle(Lane lane);
 
   std::uint64_t depth_;
-  Lanes lanes_;                                     // one for each object
+  Sweeps lanes_;                                    // one for each object
   std::vector<std::uint64_t> object_of_;            // by lane
   FlatMap<std::uint64_t, HashOfNumber> by_object_;  // object to lane
   IndexedHeap<std::uint64_t> heads_;                // lanes by the id of their head, if that may go

@@ -50,7 +50,7 @@ struct Decision {
 
 // What a policy counted, for status and experiments. Zero where it does not apply.
 struct PolicyCounters {
-  std::uint64_t dispatches = 0;
+  std::uint64_t dispatches = 0;  // turns, also those without bytes
   std::uint64_t crossovers = 0;  // dispatches during whose service a request of higher rank arrived
   Nanos interval;                // of the time window at present
 };

@@ -23,7 +23,7 @@ void Sweeps::close(Lane lane) {
   free_lanes_.push_back(lane);
 }
 
-void Sweeps::push(Lane lane, std::uint64_t id, const Place& place) {
+void Sweeps::push(Lane lane, std::uint64_t id, const Place& place, const Claim& claim) {
   std::uint32_t entry = 0;
   if (free_entries_.empty()) {
     entry = static_cast<std::uint32_t>(entries_.size());
@@ -35,7 +35,7 @@ void Sweeps::push(Lane lane, std::uint64_t id, const Place& place) {
   index_.insert(id, entry);
   Swept& swept = lanes_[lane];
   const Turn turn{swept.sweep + (place < swept.reached ? 1 : 0), place, id};
-  entries_[entry] = {turn, lane};
+  entries_[entry] = {turn, claim, lane};
   ++swept.members;
   swept.line.push(places_, entry, turn);
 }

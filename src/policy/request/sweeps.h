@@ -3,8 +3,9 @@
 //
 // What comes in at or behind the place that a sweep has reached is taken in this sweep, what comes in before it in the
 // next one: the head goes over a disk in one direction. Requests of the same place keep the order of their ids, so with
-// one place for all a lane is first in, first out. A request taken into service keeps its lane and may come back where
-// it was. All in pools; a change takes O(log n) of the lane's length.
+// one place for all a lane is first in, first out. Request policies have one lane for the requests that follow each other
+// anyway (those of one object, or of one application and window), so that only lanes need ranking. A request taken into
+// service keeps its lane and may come back where it was. All in pools; a change takes O(log n) of the lane's length.
 #pragma once
 
 #include <compare>
@@ -26,13 +27,24 @@ class Sweeps {
     Bytes offset;
     auto operator<=>(const Place&) const = default;
   };
+  // The bytes that a request touches, for those who care.
+  struct Claim {
+    std::uint64_t object = 0;
+    Bytes begin, end;
+    bool write = false;
+    // Both touch the same bytes, and one of them changes them.
+    [[nodiscard]] bool conflicts(const Claim& other) const {
+      return object == other.object && (write || other.write) && begin < other.end && other.begin < end;
+    }
+  };
 
   Lane open();
   // The lane holds nothing, in line or in service.
   void close(Lane lane);
 
-  // Ids ascend.
-  void push(Lane lane, std::uint64_t id, const Place& place);
+  // Ids ascend, but for those that come over from another policy.
+  void push(Lane lane, std::uint64_t id, const Place& place, const Claim& claim);
+  void push(Lane lane, std::uint64_t id, const Place& place) { push(lane, id, place, Claim()); }
   // Takes who is next in the lane into service.
   std::uint64_t take(Lane lane);
   // From service back into the line.
@@ -41,6 +53,9 @@ class Sweeps {
   void forget(std::uint64_t id);
 
   [[nodiscard]] Lane lane_of(std::uint64_t id) const { return entries_[index_.find(id)].lane; }
+  // Of a lane that is not empty: who is next, and what it touches.
+  [[nodiscard]] std::uint64_t head(Lane lane) const { return head_entry(lane).turn.id; }
+  [[nodiscard]] const Claim& claim_of_head(Lane lane) const { return head_entry(lane).claim; }
   // Nobody in line.
   [[nodiscard]] bool empty(Lane lane) const { return lanes_[lane].line.empty(); }
   // Nobody in line or in service.
@@ -57,6 +72,7 @@ class Sweeps {
   };
   struct Entry {
     Turn turn;
+    Claim claim;
     Lane lane = 0;
   };
   struct Swept {
@@ -65,6 +81,8 @@ class Sweeps {
     Place reached;
     std::uint32_t members = 0;
   };
+
+  [[nodiscard]] const Entry& head_entry(Lane lane) const { return entries_[lanes_[lane].line.top()]; }
 
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> free_entries_;

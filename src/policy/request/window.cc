@@ -146,7 +146,8 @@ void WindowPolicy::add(const QueuedRequest& request, Nanos now) {
   measure(now);
   const Lane lane = group_of(request);
   const bool swept = options_.within == WindowOptions::Within::offset;
-  lanes_.push(lane, request.id, swept ? Sweeps::Place{request.object, request.offset} : Sweeps::Place());
+  lanes_.push(lane, request.id, swept ? Sweeps::Place{request.object, request.offset} : Sweeps::Place(),
+              {request.object, request.offset, request.end, request.write});
   Group& group = groups_[lane];
   add_load(group, request);
   group.rank = rank_of(group);
@@ -161,19 +162,24 @@ void WindowPolicy::add(const QueuedRequest& request, Nanos now) {
 Decision WindowPolicy::next(Nanos /*now*/) {
   if (heads_.empty()) return Decision::idle();
   const Lane lane = heads_.top();
-  if (in_service_.size() >= options_.dispatch_depth && !may_join(lane)) return Decision::idle();
+  if (!may_go(lane)) return Decision::idle();
+  const Sweeps::Claim claim = lanes_.claim_of_head(lane);
   const std::uint64_t id = lanes_.take(lane);
-  in_service_.push_back({id, lane, groups_[lane].rank, false});
+  in_service_.push_back({id, lane, groups_[lane].rank, claim, false});
   if (lanes_.empty(lane)) heads_.erase(lane);
   ++counters_.dispatches;
   return Decision::dispatch(id, options_.quantum);
 }
 
-// Those in service are all of the same group, and not too many.
-bool WindowPolicy::may_join(Lane lane) const {
-  return in_service_.size() < options_.together &&
-         std::all_of(in_service_.begin(), in_service_.end(),
-                     [lane](const auto& each) { return each.lane == lane; });
+bool WindowPolicy::may_go(Lane lane) const {
+  if (in_service_.empty()) return true;
+  const Sweeps::Claim& claim = lanes_.claim_of_head(lane);
+  bool alike = in_service_.size() < options_.together;
+  for (const InService& each : in_service_) {
+    if (each.claim.conflicts(claim)) return false;
+    alike = alike && each.lane == lane;
+  }
+  return alike || in_service_.size() < options_.dispatch_depth;
 }
 
 void WindowPolicy::served(std::uint64_t id, Bytes /*bytes*/, bool finished, Nanos now) {
@@ -181,9 +187,9 @@ void WindowPolicy::served(std::uint64_t id, Bytes /*bytes*/, bool finished, Nano
   const auto found =
       std::find_if(in_service_.begin(), in_service_.end(), [id](const auto& each) { return each.id == id; });
   assert(found != in_service_.end());
+  const Lane lane = found->lane;
   *found = in_service_.back();
   in_service_.pop_back();
-  const Lane lane = lanes_.lane_of(id);
   if (finished) {
     grid_.finished();
     lanes_.forget(id);

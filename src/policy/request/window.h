@@ -6,7 +6,8 @@
 // in one queue for the whole server, dispatched one by one from its head. An empty queue serves at once. An
 // earlier window always goes first, so nothing starves. The requests of an application in a window form one
 // group, which stays together even if another application has the same 15-bit id (then the 64-bit ids
-// decide). Within a group priorities are equal, and `within` decides.
+// decide). Within a group priorities are equal, and `within` decides. Two requests that touch the same bytes, and not
+// only to read, are never in service at once.
 //
 // Parameters (name;key=value):
 //   interval        ms, 1000. See with_default_interval() for the default by device.
@@ -20,8 +21,8 @@
 //                   applications stays, and the device is used. Use 16 there.
 //   quantum         at most so many bytes are served before the queue is asked again, 128KiB; "max": whole requests.
 //                   A request that is not finished competes again with its old priority. So one that ranks
-//                   higher and comes late waits for one quantum at most (at depth 1), not for a whole
-//                   request. Less than the kernel's read-ahead window (128 KiB) leaves a fast device waiting.
+//                   higher and comes late waits for one quantum of each in service at most, not for whole
+//                   requests. Less than the kernel's read-ahead window (128 KiB) leaves a fast device waiting.
 //   order           which application goes first within a window:
 //     id              the paper's: the smallest id. Administrators can set precedence, but low ids win each window.
 //     rotated         fair turns, see window_turn().
@@ -37,7 +38,7 @@
 //   patience, unit  for smallest: windows, 4, and bytes, 1MiB; see below.
 //   adaptive        true | false: whether the interval follows the load, between min_interval and max_interval
 //                   (250 and 2000 ms; both and interval by powers of two apart). It begins with twice the
-//                   interval; see window_grid.h.
+//                   interval, at most max_interval; see window_grid.h.
 //
 // Smallest first, and its bound. A group's load is what the tags say, and at least the bytes that are asked
 // for here, which is also the guess where there is no tag. It can grow while requests arrive, never shrink. A
@@ -139,13 +140,15 @@ class WindowPolicy : public RequestPolicy {
     std::uint64_t id = 0;
     Lane lane = 0;
     Rank rank;
+    Sweeps::Claim claim;
     bool crossed = false;
   };
 
   Lane group_of(const QueuedRequest& request);
   void add_load(Group& group, const QueuedRequest& request) const;
   [[nodiscard]] Rank rank_of(const Group& group) const;
-  [[nodiscard]] bool may_join(Lane lane) const;
+  // Whether the head of the lane, which is the first in line, may be served beside those in service.
+  [[nodiscard]] bool may_go(Lane lane) const;
   void note_crossovers(const Rank& arrived);
   void settle(Lane lane);
   void measure(Nanos now);
