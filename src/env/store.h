@@ -95,6 +95,8 @@ class Store {
   virtual Task<Result<std::optional<Bytes>>> length(ObjectId object) = 0;
   // Where the byte lies on the device, for policies that keep heads still; nothing if the store cannot tell.
   virtual Task<Result<std::optional<Bytes>>> locate(ObjectId object, Bytes offset) = 0;
+  // Objects are in memory: reads and writes never wait for a device.
+  [[nodiscard]] virtual bool in_memory() const { return false; }
   // Whether the device has to be asked for the way to the object's bytes before it can be asked for them (on a disk, for
   // the inode: a seek of its own), and asking it. Reads and writes do it by themselves; a caller that does it first can
   // think again in between. A guess either way does no harm.

@@ -31,6 +31,7 @@ class MeterStore final : public Store {
   Task<Result<std::optional<Bytes>>> locate(ObjectId object, Bytes offset) override {
     return inner_.locate(object, offset);
   }
+  [[nodiscard]] bool in_memory() const override { return inner_.in_memory(); }
   [[nodiscard]] bool cold(ObjectId object) const override { return inner_.cold(object); }
   Task<void> warm(ObjectId object) override { return inner_.warm(object); }
   Task<Result<std::vector<ObjectId>>> list() override { return inner_.list(); }

@@ -76,6 +76,7 @@ void Dispatcher::add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, N
   }
   request.length = transfer->length;
   request.write = transfer->write;
+  request.in_memory = store_.in_memory();
   request.bottleneck = Bytes(tag.bottleneck());
   Transfer& added = *transfer;
   SessionLink& session = *added.session;

@@ -14,6 +14,7 @@ QueuedRequest request(std::uint64_t id, std::uint64_t object, std::uint64_t bloc
   made.length = 4_KiB;
   made.end = made.offset + made.length;
   made.write = write;
+  made.in_memory = true;
   return made;
 }
 
@@ -47,6 +48,19 @@ TEST(FcfsPolicy, WhatIsNotInEachOthersWayIsServedAtTheSameTime) {
   EXPECT_TRUE(drain(policy).empty());
   policy.served(2, 4_KiB, true, 0_ns);
   EXPECT_EQ(drain(policy), (std::vector<std::uint64_t>{3, 4}));
+}
+
+TEST(FcfsPolicy, OneObjectOnADeviceIsServedOneRequestAtATime) {
+  FcfsPolicy policy(16);
+  for (const std::uint64_t id : {1U, 2U, 3U}) {
+    QueuedRequest read = request(id, 7, id, false);
+    read.in_memory = false;
+    policy.add(read, 0_ns);
+  }
+  EXPECT_EQ(drain(policy), (std::vector<std::uint64_t>{1}));
+  policy.served(1, 4_KiB, true, 0_ns);
+  EXPECT_EQ(drain(policy), (std::vector<std::uint64_t>{2}));
+  EXPECT_EQ(policy.queued(), 1U);
 }
 
 TEST(FcfsPolicy, ObjectsAreServedAtTheSameTimeUpToTheDepth) {

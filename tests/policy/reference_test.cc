@@ -138,12 +138,15 @@ class FcfsReference {
       held_up.insert(each.request.object);
       bool free = true;
       for (const Waiting& other : all_)
-        free = free && !(other.in_service && conflict(each.request, other.request));
+        free = free && !(other.in_service && exclude(each.request, other.request));
       if (!free) continue;
       each.in_service = true;
       return each.request.id;
     }
     return 0;
+  }
+  static bool exclude(const QueuedRequest& a, const QueuedRequest& b) {
+    return conflict(a, b) || (a.object == b.object && !(a.in_memory && b.in_memory));
   }
   void give_back(std::uint64_t id) { find(id)->in_service = false; }
   void remove(std::uint64_t id) { all_.erase(find(id)); }
@@ -172,6 +175,7 @@ QueuedRequest random_request(Random& random, std::uint64_t id, Nanos now) {
   request.length = 4_KiB * (1 + random.below(256));
   request.end = request.offset + 4_KiB * (1 + random.below(4));
   request.write = random.chance(0.5);
+  request.in_memory = random.chance(0.7);
   if (random.chance(0.7)) request.bottleneck = 4_KiB * random.below(4096);
   return request;
 }

@@ -44,6 +44,7 @@ class FaultyStore final : public Store {
   Task<Status> remove(ObjectId object) override;
   Task<Result<std::optional<Bytes>>> length(ObjectId object) override;
   Task<Result<std::optional<Bytes>>> locate(ObjectId object, Bytes offset) override;
+  [[nodiscard]] bool in_memory() const override { return inner_.in_memory(); }
   [[nodiscard]] bool cold(ObjectId object) const override { return inner_.cold(object); }
   Task<void> warm(ObjectId object) override { return inner_.warm(object); }
   Task<Result<std::vector<ObjectId>>> list() override;

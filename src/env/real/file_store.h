@@ -46,6 +46,7 @@ class FileStore final : public Store {
   Task<Result<std::optional<Bytes>>> locate(ObjectId object, Bytes offset) override;
   Task<Result<std::vector<ObjectId>>> list() override;
   Result<StoreSpace> space() override;
+  [[nodiscard]] bool in_memory() const override { return mapped(); }
   [[nodiscard]] bool cold(ObjectId object) const override;
   Task<void> warm(ObjectId object) override;
   SharedObject share(ObjectId object) override;

@@ -1,8 +1,9 @@
 // fcfs: first come, first served, as PVFS2 does it. The baseline of every comparison.
 //
-// One queue per object, served in order of arrival, up to dispatch_depth requests at once in all, the ones that came
-// first. Of one object only requests that do not touch the same bytes are in service at once, or reads; one that has to
-// wait for another holds up those of its object that came later. Whole requests, no quanta.
+// One queue per object, served in order of arrival, one request of an object at a time; up to dispatch_depth requests at
+// once in all, the ones that came first. Objects in memory need no device to be kept from seeking: of those, requests that
+// touch other bytes, or only read, are served at once; one that has to wait for another holds up those of its object that
+// came later. Whole requests, no quanta.
 #pragma once
 
 #include <cstdint>

@@ -29,6 +29,7 @@ struct QueuedRequest {
   Bytes end;     // to here
   Bytes length;  // in all
   bool write = false;
+  bool in_memory = false;  // no device is needed to serve it
   // What the client says its most loaded server has to move: of this operation, or of the whole burst of the
   // application; the same on all servers. 0: unknown.
   Bytes bottleneck;
