@@ -9,7 +9,7 @@
 
 #include "base/hash.h"
 #include "base/parse.h"
-#include "cli/state_directory.h"
+#include "cli/cluster/state_directory.h"
 #include "env/scope.h"
 
 namespace tutti::cli {

@@ -11,8 +11,8 @@
 #include "cli/command.h"
 #include "client/cluster_config.h"
 #include "client/file_system.h"
-#include "env/real/loop.h"
-#include "env/real/socket_network.h"
+#include "env/real/loop/loop.h"
+#include "env/real/network/socket_network.h"
 #include "env/real/system_random.h"
 
 namespace tutti::cli {

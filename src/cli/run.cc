@@ -10,7 +10,7 @@
 #include "cli/client.h"
 #include "cli/command.h"
 #include "cli/installed.h"
-#include "cli/state_directory.h"
+#include "cli/cluster/state_directory.h"
 
 namespace tutti::cli {
 namespace {

@@ -12,7 +12,7 @@ namespace tutti {
 
 struct ApplicationStatus {
   std::uint64_t application = 0;
-  bool others = false;  // all that a server does not tell apart, see server/accounting.h
+  bool others = false;  // all that a server does not tell apart, see server/data/accounting.h
   std::string program, job;
   std::uint64_t reads = 0, writes = 0;
   Bytes bytes_read, bytes_written;

@@ -14,8 +14,8 @@
 #include "base/version.h"
 #include "client/cluster_config.h"
 #include "client/file_system.h"
-#include "env/real/loop.h"
-#include "env/real/socket_network.h"
+#include "env/real/loop/loop.h"
+#include "env/real/network/socket_network.h"
 #include "env/real/system_random.h"
 #include "tutti/tutti.h"
 

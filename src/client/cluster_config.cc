@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "base/config.h"
-#include "env/real/address.h"
+#include "env/real/network/address.h"
 #include "policy/request/policy.h"
 
 namespace tutti {

@@ -13,7 +13,7 @@
 #include "base/status.h"
 #include "base/units.h"
 #include "client/file_system.h"
-#include "env/real/socket_network.h"
+#include "env/real/network/socket_network.h"
 #include "policy/application_ids.h"
 
 namespace tutti {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "client/file_system_impl.h"
-#include "client/open_file.h"
+#include "client/transfer/open_file.h"
 #include "env/combine.h"
 
 namespace tutti {

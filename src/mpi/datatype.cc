@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "client/array_types.h"
+#include "parallel/array_types.h"
 #include "mpi/errors.h"
 #include "mpi/named_types.h"
 

@@ -4,7 +4,7 @@
 #include <mpi.h>
 
 #include "base/status.h"
-#include "client/parallel_file.h"
+#include "parallel/parallel_file.h"
 #include "layout/flat_type.h"
 
 namespace tutti::mpi {

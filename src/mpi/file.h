@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "client/parallel_file.h"
+#include "parallel/parallel_file.h"
 #include "mpi/group.h"
 #include "mpi/runtime.h"
 

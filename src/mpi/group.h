@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "env/group.h"
-#include "env/real/loop.h"
+#include "env/real/loop/loop.h"
 
 namespace tutti::mpi {
 

@@ -3,7 +3,7 @@
 
 #include <mpi.h>
 
-#include "client/hints.h"
+#include "parallel/hints.h"
 
 namespace tutti::mpi {
 

@@ -3,7 +3,7 @@
 
 #include <mpi.h>
 
-#include "client/parallel_file.h"
+#include "parallel/parallel_file.h"
 #include "layout/flat_type.h"
 
 namespace tutti::mpi {

@@ -23,8 +23,8 @@
 #include "client/cluster_config.h"
 #include "client/file_system.h"
 #include "env/group.h"
-#include "env/real/loop.h"
-#include "env/real/socket_network.h"
+#include "env/real/loop/loop.h"
+#include "env/real/network/socket_network.h"
 #include "env/scope.h"
 #include "mpi/datatype.h"
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "lab/sim_cluster.h"
+#include "lab/sim/sim_cluster.h"
 
 namespace tutti {
 

@@ -1,7 +1,7 @@
 // Changes of the request policy in a simulated cluster, with servers lost at every step.
 #include <gtest/gtest.h>
 
-#include "server/meta_policy.h"
+#include "server/coordinator/policy_keeper.h"
 #include "tests/client/cluster_fixture.h"
 
 namespace tutti {

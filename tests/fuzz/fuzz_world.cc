@@ -9,14 +9,14 @@
 #include "env/combine.h"
 #include "env/scope.h"
 #include "env/sim/clock.h"
-#include "env/sim/memory_kv.h"
-#include "env/sim/memory_store.h"
-#include "env/sim/network.h"
+#include "env/sim/kv/memory_kv.h"
+#include "env/sim/store/memory_store.h"
+#include "env/sim/network/network.h"
 #include "env/sim/simulation.h"
 #include "policy/request/policy.h"
-#include "server/data_server.h"
-#include "server/meta_server.h"
-#include "server/policy_change.h"
+#include "server/data/data_server.h"
+#include "server/meta/meta_server.h"
+#include "server/coordinator/policy_change.h"
 
 namespace tutti::fuzz {
 namespace {

@@ -15,13 +15,13 @@
 #include <vector>
 
 #include "env/combine.h"
-#include "env/real/auth.h"
-#include "env/real/frame.h"
-#include "env/real/handshake.h"
-#include "env/real/socket_connection.h"
-#include "env/real/tcp_handshake.h"
+#include "env/real/network/auth.h"
+#include "env/real/network/frame.h"
+#include "env/real/network/handshake.h"
+#include "env/real/network/socket_connection.h"
+#include "env/real/network/tcp_handshake.h"
 #include "env/scope.h"
-#include "tests/env/real/tcp_support.h"
+#include "tests/env/real/network/tcp_support.h"
 
 namespace tutti {
 namespace {

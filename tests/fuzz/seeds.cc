@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "env/real/frame.h"
+#include "env/real/network/frame.h"
 #include "tests/fuzz/fuzz_world.h"
 
 namespace tutti::fuzz {

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/parse.h"
-#include "lab/experiments/coordination.h"
+#include "lab/experiments/window/coordination.h"
 #include "lab/experiments/experiment.h"
 
 namespace tutti {

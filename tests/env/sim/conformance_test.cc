@@ -6,9 +6,9 @@
 #include "env/fault/faulty_store.h"
 #include "env/sim/device/hdd.h"
 #include "env/sim/device/ssd.h"
-#include "env/sim/device_store.h"
-#include "env/sim/memory_kv.h"
-#include "env/sim/memory_store.h"
+#include "env/sim/store/device_store.h"
+#include "env/sim/kv/memory_kv.h"
+#include "env/sim/store/memory_store.h"
 
 namespace tutti::conformance {
 

@@ -5,9 +5,9 @@
 
 #include "env/combine.h"
 #include "env/sim/device/hdd.h"
-#include "env/sim/device_store.h"
-#include "env/sim/memory_store.h"
-#include "env/sim/network.h"
+#include "env/sim/store/device_store.h"
+#include "env/sim/store/memory_store.h"
+#include "env/sim/network/network.h"
 #include "tests/env/sim/world.h"
 
 namespace tutti {

@@ -1,0 +1,124 @@
+#include "cli/bench/bench_queue.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+#include "policy/request/policy.h"
+
+namespace tutti {
+namespace {
+
+struct Depth {
+  std::uint64_t requests;
+  const char* name;
+};
+constexpr std::array<Depth, 3> kDepths = {{{100, "100"}, {10'000, "10k"}, {1'000'000, "1m"}}};
+
+// Name in the results, and the text that makes the policy.
+std::vector<std::pair<std::string, std::string>> candidates() {
+  std::vector<std::pair<std::string, std::string>> list;
+  for (const std::string& name : request_policy_names()) {
+    list.emplace_back(name, name);
+    if (name != "window") continue;
+    list.emplace_back("window_rotated", "window;order=rotated");
+    list.emplace_back("window_smallest", "window;order=smallest");
+    list.emplace_back("window_adaptive", "window;adaptive=true");
+  }
+  return list;
+}
+
+// Requests made beforehand, so that chance costs no time while the clock runs.
+std::vector<QueuedRequest> make_load(const QueueBenchOptions& options, const Depth& depth,
+                                     bool all_different) {
+  Random random(options.seed);
+  const Nanos step =
+      Nanos(std::max<std::int64_t>((4_s).count() / static_cast<std::int64_t>(depth.requests), 1));
+  std::vector<QueuedRequest> load(depth.requests + options.pairs);
+  for (std::uint64_t i = 0; i < load.size(); ++i) {
+    QueuedRequest& request = load[i];
+    request.id = i + 1;
+    request.application = 1 + (all_different ? i : random.below(options.applications));
+    request.request_time = 1'700'000'000_s + step * static_cast<std::int64_t>(i);
+    request.client = 1 + random.below(options.clients);
+    request.sequence = i;
+    request.object = 1 + (all_different ? i : random.below(options.objects));
+    request.offset = 64_KiB * random.below(1024);
+    request.length = 64_KiB;
+    request.end = request.offset + request.length;
+    request.write = random.chance(0.5);
+    request.bottleneck = 64_KiB * (1 + request.application % 64);
+  }
+  return load;
+}
+
+Status remove_one(RequestPolicy& policy, Nanos& now) {
+  Decision decision = policy.next(now);
+  while (decision.kind == Decision::Kind::wait) {
+    now = std::max(now + 1_ns, decision.until);
+    decision = policy.next(now);
+  }
+  if (decision.kind == Decision::Kind::idle) {
+    return {Code::internal, fmt::format("bench of {}: it serves nothing of {} requests queued", policy.name(),
+                                        policy.queued())};
+  }
+  policy.served(decision.id, 64_KiB, true, now);
+  return {};
+}
+
+Result<nlohmann::json> bench(const std::string& name, const std::string& text, const Depth& depth,
+                             bool all_different, const std::function<Nanos()>& real_now,
+                             const QueueBenchOptions& options) {
+  auto policy = make_request_policy(text);
+  if (!policy.ok()) return policy.status();
+  const std::vector<QueuedRequest> load = make_load(options, depth, all_different);
+  Nanos now = 1_s;
+  std::uint64_t next = 0;
+  for (; next < depth.requests; ++next) (*policy)->add(load[next], now);
+
+  const Nanos start = real_now();
+  for (; next < load.size(); ++next) {
+    now += 1_us;
+    (*policy)->add(load[next], now);
+    TUTTI_TRY(remove_one(**policy, now));
+  }
+  const double seconds = std::max((real_now() - start).seconds(), 1e-9);
+  const auto pairs = static_cast<double>(options.pairs);
+  return nlohmann::json{{"policy", name},
+                        {"parameters", (*policy)->name()},
+                        {"depth", depth.requests},
+                        {"applications", all_different ? load.size() : options.applications},
+                        {"objects", all_different ? load.size() : options.objects},
+                        {"worst_case", all_different},
+                        {"pairs", options.pairs},
+                        {"pairs_per_second", pairs / seconds},
+                        {"nanoseconds_per_pair", seconds * 1e9 / pairs}};
+}
+
+}  // namespace
+
+Result<nlohmann::json> bench_queue(const std::function<Nanos()>& real_now, const QueueBenchOptions& options) {
+  nlohmann::json measured = nlohmann::json::object();
+  nlohmann::json rows = nlohmann::json::array();
+  for (const auto& [name, text] : candidates()) {
+    for (const Depth& depth : kDepths) {
+      if (depth.requests > options.deepest) continue;
+      for (const bool all_different : {false, true}) {
+        auto row = bench(name, text, depth, all_different, real_now, options);
+        if (!row.ok()) return row.status();
+        if (!all_different)
+          measured[fmt::format("{}_pairs_per_second_{}", name, depth.name)] = (*row)["pairs_per_second"];
+        rows.push_back(std::move(*row));
+      }
+    }
+  }
+  return nlohmann::json{{"measured", std::move(measured)}, {"rows", std::move(rows)}};
+}
+
+}  // namespace tutti

@@ -1,0 +1,91 @@
+#include "cli/bench/bench_sim.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <nlohmann/json.hpp>
+
+#include "lab/scenario/scenario.h"
+
+namespace tutti {
+namespace {
+
+Scenario make_scenario(const SimBenchOptions& options) {
+  Scenario scenario;
+  scenario.name = "bench sim";
+  scenario.cluster.seed = options.seed;
+  scenario.cluster.servers = options.servers;
+  scenario.cluster.client_nodes = options.clients;
+  scenario.cluster.storage.phantom = true;
+  scenario.cluster.storage.bare = true;
+  ApplicationSpec application;
+  application.name = "readers";
+  application.id = 1;
+  application.processes = options.clients;
+  application.request = options.request;
+  application.requests = options.requests;
+  application.pattern = AccessPattern::strided;
+  application.start_jitter = 10_ms;
+  scenario.applications.push_back(application);
+  return scenario;
+}
+
+Bytes peak_memory() {
+  struct rusage usage {};
+  if (getrusage(RUSAGE_SELF, &usage) != 0) return {};
+  return Bytes(static_cast<std::uint64_t>(usage.ru_maxrss) * 1024);
+}
+
+}  // namespace
+
+Result<SimBenchResult> run_sim_bench(const SimBenchOptions& options, const std::function<Nanos()>& real_now) {
+  const Scenario scenario = make_scenario(options);
+  const Nanos began = real_now();
+  const auto ran = run_scenario(scenario);
+  const Nanos ended = real_now();
+  if (!ran.ok()) return ran.status();
+  const ApplicationResult& readers = ran->applications.front();
+  if (readers.failed > 0) return Status(Code::internal, "bench sim: a read failed: " + readers.first_error);
+  SimBenchResult result;
+  result.events = ran->events;
+  result.requests = readers.requests;
+  result.bytes = readers.bytes;
+  result.virtual_time = ran->duration;
+  result.real_time = ended - began;
+  if (result.real_time > Nanos()) {
+    result.events_per_second = static_cast<double>(result.events) / result.real_time.seconds();
+  }
+  result.peak_memory = peak_memory();
+  return result;
+}
+
+std::string to_text(const SimBenchOptions& options, const SimBenchResult& result) {
+  return fmt::format(
+      "{} servers, {} clients, {} striped reads of {}, seed {}\n"
+      "{} events in {} of real and {} of virtual time: {:.0f} events per second, peak memory {}\n",
+      options.servers, options.clients, result.requests, to_string(options.request), options.seed,
+      result.events, to_string(result.real_time), to_string(result.virtual_time), result.events_per_second,
+      to_string(result.peak_memory));
+}
+
+std::string to_json(const SimBenchOptions& options, const SimBenchResult& result) {
+  const nlohmann::json row = {{"servers", options.servers},
+                              {"clients", options.clients},
+                              {"request", options.request.count()},
+                              {"requests", result.requests},
+                              {"bytes", result.bytes.count()},
+                              {"events", result.events},
+                              {"virtual_seconds", result.virtual_time.seconds()},
+                              {"real_seconds", result.real_time.seconds()},
+                              {"peak_memory", result.peak_memory.count()}};
+  const nlohmann::json measured = {{"events_per_second", result.events_per_second},
+                                   {"real_seconds", result.real_time.seconds()},
+                                   {"peak_memory", result.peak_memory.count()}};
+  const nlohmann::json report = {{"benchmark", "sim"},
+                                 {"seed", options.seed},
+                                 {"rows", nlohmann::json::array({row})},
+                                 {"measured", measured}};
+  return report.dump(2) + "\n";
+}
+
+}  // namespace tutti

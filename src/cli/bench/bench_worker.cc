@@ -1,0 +1,269 @@
+#include "cli/bench/bench_worker.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <ctime>
+#include <iostream>
+#include <sstream>
+
+#include "cli/bench/bench_peer.h"
+#include "cli/client.h"
+#include "cli/output.h"
+
+namespace tutti::cli {
+namespace {
+
+constexpr std::size_t kSmallRead = 4096;
+
+struct Percentiles {
+  double p50 = 0;
+  double p99 = 0;
+};
+
+Percentiles percentiles(std::vector<std::int64_t>& samples) {
+  std::sort(samples.begin(), samples.end());
+  const auto at = [&](double share) {
+    return static_cast<double>(
+        samples[static_cast<std::size_t>(share * static_cast<double>(samples.size() - 1))]);
+  };
+  return {at(0.5), at(0.99)};
+}
+
+// Answers every message with itself until the peer is gone.
+[[noreturn]] void echo(int fd) {
+  std::array<char, 64> message{};
+  for (;;) {
+    const ssize_t got = ::read(fd, message.data(), message.size());
+    if (got <= 0 || ::write(fd, message.data(), static_cast<std::size_t>(got)) != got) ::_exit(0);
+  }
+}
+
+class Worker {
+ public:
+  Worker(Client& client, BenchWorkerOptions options)
+      : client_(client), options_(std::move(options)), random_(options_.offset) {}
+
+  Status prepare() {
+    raw_ = Fd(::open(options_.raw.c_str(), O_RDWR | O_CLOEXEC));
+    if (!raw_.valid()) return Status::from_errno(errno, "open " + options_.raw);
+    OpenOptions open;
+    open.write = true;
+    auto file = client_.run(client_.files().open(options_.path, open));
+    if (!file.ok()) return file.status();
+    file_ = *std::move(file);
+    return {};
+  }
+
+  Result<std::string> obey(const std::string& line) {
+    std::istringstream words(line);
+    std::string command;
+    words >> command;
+    if (command == "transfer") {
+      std::string how;
+      std::string direction;
+      std::uint64_t size = 0;
+      int passes = 0;
+      words >> how >> direction >> size >> passes;
+      return transfer(how, direction == "write", size, passes);
+    }
+    std::size_t count = 0;
+    int cpu = 0;
+    if (command == "latency" && words >> count) return latency(count);
+    if (command == "random" && words >> count) return random_reads(count);
+    if (command == "pingpong" && words >> count >> cpu) return pingpong(count, cpu);
+    if (command == "pin" && words >> cpu) {
+      TUTTI_TRY(pin_process(0, cpu));
+      return std::string("0");
+    }
+    return Status(Code::invalid, "command '" + line + "'");
+  }
+
+ private:
+  Result<std::string> transfer(const std::string& how, bool write, std::uint64_t size, int passes) {
+    buffer_.resize(size);
+    if (how == "tcp" && !peer_) {
+      auto peer = RawTcpPeer::start();
+      if (!peer.ok()) return peer.status();
+      peer_ = *std::move(peer);
+    }
+    const Nanos started = client_.loop().clock().now();
+    for (int pass = 0; pass < passes; ++pass) {
+      for (std::uint64_t done = 0; done + size <= options_.length; done += size) {
+        const std::uint64_t offset = options_.offset + done;
+        TUTTI_TRY(how == "tutti" ? tutti_transfer(write, offset)
+                  : how == "tcp" ? peer_->transfer(write, buffer_)
+                                 : raw_transfer(write, offset));
+      }
+    }
+    return fmt::format("{}", (client_.loop().clock().now() - started).count());
+  }
+
+  Result<std::string> random_reads(std::size_t count) {
+    std::vector<std::byte> buffer(kSmallRead);
+    const Nanos started = client_.loop().clock().now();
+    const std::clock_t cpu = std::clock();
+    for (std::size_t i = 0; i < count; ++i) {
+      const Bytes offset(options_.offset + random_.below(options_.length / kSmallRead) * kSmallRead);
+      TUTTI_TRY(client_.run(file_->read(offset, buffer)).status());
+    }
+    const double cpu_ns = static_cast<double>(std::clock() - cpu) * (1e9 / CLOCKS_PER_SEC);
+    return fmt::format("{} {}", (client_.loop().clock().now() - started).count(), cpu_ns);
+  }
+
+  Status raw_transfer(bool write, std::uint64_t offset) {
+    const auto at = static_cast<off_t>(offset);
+    const ssize_t moved = write ? ::pwrite(raw_.get(), buffer_.data(), buffer_.size(), at)
+                                : ::pread(raw_.get(), buffer_.data(), buffer_.size(), at);
+    if (moved == static_cast<ssize_t>(buffer_.size())) return {};
+    return Status::from_errno(moved < 0 ? errno : EIO, "raw transfer");
+  }
+
+  Status tutti_transfer(bool write, std::uint64_t offset) {
+    if (write) return client_.run(file_->write(Bytes(offset), buffer_));
+    const auto got = client_.run(file_->read(Bytes(offset), buffer_));
+    if (!got.ok()) return got.status();
+    return got->count() == buffer_.size() ? Status() : Status(Code::io_error, "short read");
+  }
+
+  Result<std::string> latency(std::size_t count) {
+    std::vector<std::byte> buffer(kSmallRead);
+    std::vector<std::int64_t> samples(count);
+    Clock& clock = client_.loop().clock();
+    for (auto& sample : samples) {
+      const Bytes offset(random_.below(options_.length / kSmallRead) * kSmallRead);
+      const Nanos started = clock.now();
+      const auto got = client_.run(file_->read(offset, buffer));
+      sample = (clock.now() - started).count();
+      if (!got.ok()) return got.status();
+    }
+    const Percentiles found = percentiles(samples);
+    return fmt::format("{} {}", found.p50, found.p99);
+  }
+
+  Result<std::string> pingpong(std::size_t count, int cpu) {
+    std::array<int, 2> ends{};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+      return Status::from_errno(errno, "make a socket pair");
+    }
+    const Fd here(ends[0]);
+    const pid_t child = ::fork();
+    if (child < 0) return Status::from_errno(errno, "fork");
+    if (child == 0) {
+      ::close(ends[0]);
+      if (!pin_process(0, cpu).ok()) ::_exit(1);
+      echo(ends[1]);
+    }
+    ::close(ends[1]);
+    std::vector<std::int64_t> samples(count);
+    std::array<char, 64> message{};
+    Clock& clock = client_.loop().clock();
+    bool lost = false;
+    for (auto& sample : samples) {
+      const Nanos started = clock.now();
+      lost = lost ||
+             ::write(here.get(), message.data(), message.size()) != static_cast<ssize_t>(message.size()) ||
+             ::read(here.get(), message.data(), message.size()) <= 0;
+      sample = (clock.now() - started).count();
+    }
+    ::shutdown(here.get(), SHUT_RDWR);
+    ::waitpid(child, nullptr, 0);
+    if (lost) return Status(Code::unavailable, "the ping-pong's child is gone");
+    const Percentiles found = percentiles(samples);
+    return fmt::format("{} {}", found.p50, found.p99);
+  }
+
+  Client& client_;
+  BenchWorkerOptions options_;
+  Random random_;
+  Fd raw_;
+  std::unique_ptr<OpenFile> file_;
+  std::vector<std::byte> buffer_;
+  std::unique_ptr<RawTcpPeer> peer_;
+};
+
+}  // namespace
+
+Status pin_process(pid_t pid, int cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<std::size_t>(cpu), &set);
+  if (::sched_setaffinity(pid, sizeof(set), &set) != 0)
+    return Status::from_errno(errno, fmt::format("pin to CPU {}", cpu));
+  return {};
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+int run_bench_worker(const Globals& globals, const BenchWorkerOptions& options) {
+  auto client = Client::open(globals);
+  if (!client.ok()) return report("bench-worker", client.status());
+  Worker worker(**client, options);
+  if (const Status status = worker.prepare(); !status.ok()) return report("bench-worker", status);
+  fmt::print("ready\n");
+  std::fflush(stdout);
+  for (std::string line; std::getline(std::cin, line);) {
+    const auto answer = worker.obey(line);
+    if (!answer.ok()) return report("bench-worker", answer.status());
+    fmt::print("{}\n", *answer);
+    std::fflush(stdout);
+  }
+  return kSuccess;
+}
+
+void add_bench_worker(Command& root) {
+  auto options = std::make_shared<BenchWorkerOptions>();
+  Command worker = root.add("bench-worker", "A process of `tutti bench`", "tutti bench data");
+  worker.hide();
+  worker.option("--raw", options->raw, "").required();
+  worker.option("--path", options->path, "").required();
+  worker.option("--offset", options->offset, "");
+  worker.option("--length", options->length, "").required();
+  worker.action([&globals = root.globals(), options] { return run_bench_worker(globals, *options); });
+}
+
+Result<BenchWorkers> BenchWorkers::start(const std::string& directory, const std::string& raw,
+                                         const std::string& path, std::uint64_t size, std::size_t count) {
+  BenchWorkers workers;
+  for (std::size_t i = 0; i < count; ++i) {
+    auto child =
+        Child::start({"tutti", "--dir", directory, "bench-worker", "--raw", raw, "--path", path, "--offset",
+                      std::to_string(size / count * i), "--length", std::to_string(size / count)});
+    if (!child.ok()) return child.status();
+    workers.children_.push_back(*std::move(child));
+  }
+  for (auto& child : workers.children_) {
+    const auto line = child->read_line(-1);
+    if (!line.ok()) return line.status().with_context("a bench worker does not start");
+  }
+  return workers;
+}
+
+Result<std::vector<std::vector<double>>> BenchWorkers::ask(const std::string& command, std::size_t active) {
+  const std::string line = command + "\n";
+  for (std::size_t i = 0; i < active; ++i) {
+    TUTTI_TRY(write_all(children_[i]->input(), std::as_bytes(std::span(line)), "a bench worker"));
+  }
+  std::vector<std::vector<double>> answers;
+  for (std::size_t i = 0; i < active; ++i) {
+    const auto answer = children_[i]->read_line(-1);
+    if (!answer.ok()) return answer.status().with_context("a bench worker has ended");
+    std::istringstream words(*answer);
+    auto& row = answers.emplace_back();
+    for (double number = 0; words >> number;) row.push_back(number);
+    if (row.empty()) return Status(Code::malformed, "a bench worker answered '" + *answer + "'");
+  }
+  return answers;
+}
+
+}  // namespace tutti::cli

@@ -1,0 +1,139 @@
+// tutti status, tutti df: the servers and their space.
+#include <memory>
+
+#include "cli/client.h"
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/cluster/status_apps.h"
+
+namespace tutti::cli {
+namespace {
+
+constexpr Nanos kStatusPatience = 2_s;
+
+Json to_json(const ServerStatus& server) {
+  Json out = {{"kind", server.kind},
+              {"index", server.index},
+              {"address", server.address},
+              {"reachable", server.reachable.ok()}};
+  if (!server.reachable.ok()) {
+    out["error"] = server.reachable.to_string();
+    return out;
+  }
+  out["version"] = server.version;
+  out["uptime_seconds"] = server.uptime.seconds();
+  out["sessions"] = server.sessions;
+  if (server.kind == "meta") {
+    out["files"] = server.files;
+    return out;
+  }
+  out["policy"] = server.policy;
+  out["total"] = server.total.count();
+  out["free"] = server.free.count();
+  out["queued"] = server.queued;
+  out["in_service"] = server.in_service;
+  out["requests_per_second"] = server.requests_per_second;
+  out["reads"] = server.reads;
+  out["writes"] = server.writes;
+  out["bytes_read"] = server.bytes_read.count();
+  out["bytes_written"] = server.bytes_written.count();
+  return out;
+}
+
+std::string server_name(const ServerStatus& server) {
+  return server.kind == "meta" ? "meta" : fmt::format("data.{}", server.index);
+}
+
+std::vector<std::string> to_row(const ServerStatus& server) {
+  if (!server.reachable.ok())
+    return {server_name(server), "down", "", "", "", "", "", "", "", "", server.address};
+  const bool data = server.kind != "meta";
+  auto only_data = [&](std::string text) { return data ? std::move(text) : std::string(); };
+  return {server_name(server),
+          "up",
+          server.version,
+          to_string(server.uptime),
+          only_data(to_string(server.free)),
+          std::to_string(server.sessions),
+          only_data(fmt::format("{}+{}", server.queued, server.in_service)),
+          only_data(fmt::format("{:.0f}", server.requests_per_second)),
+          only_data(fmt::format("{} ({})", server.reads, to_string(server.bytes_read))),
+          only_data(fmt::format("{} ({})", server.writes, to_string(server.bytes_written))),
+          server.address};
+}
+
+int run_status(const Globals& globals, bool json) {
+  auto client = Client::open(globals);
+  if (!client.ok()) return report("status", client.status());
+  const auto servers = (*client)->run((*client)->files().status(kStatusPatience));
+  std::size_t down = 0;
+  // The metadata server's word; the file's if it does not answer.
+  std::string policy = (*client)->config().policy;
+  Json rows = Json::array();
+  Table table({"server", "state", "version", ">up for", ">free", ">clients", ">queue", ">requests/s",
+               ">reads", ">writes", "address"});
+  for (const ServerStatus& server : servers) {
+    down += server.reachable.ok() ? 0 : 1;
+    if (server.kind == "meta" && !server.policy.empty()) policy = server.policy;
+    rows.push_back(to_json(server));
+    table.add(to_row(server));
+  }
+  if (json) {
+    const Json out = {{"cluster", fmt::format("0x{:016x}", (*client)->config().id)},
+                      {"policy", policy},
+                      {"healthy", down == 0},
+                      {"servers", rows}};
+    print_json(out);
+  } else {
+    fmt::print("Cluster {:016x}, policy {}\n{}", (*client)->config().id, policy, table.text());
+  }
+  if (down == 0) return kSuccess;
+  return report(
+      "status",
+      Status(Code::unavailable,
+             fmt::format("{} of {} servers do not answer; `tutti up` starts those of a local cluster", down,
+                         servers.size())));
+}
+
+int run_df(const Globals& globals, bool json) {
+  auto client = Client::open(globals);
+  if (!client.ok()) return report("df", client.status());
+  const auto space = (*client)->run((*client)->files().space());
+  if (!space.ok()) return report("df", space.status());
+  const Bytes used = space->total - space->free;
+  if (json) {
+    const Json out = {{"total", space->total.count()}, {"used", used.count()}, {"free", space->free.count()}};
+    return print_json(out);
+  }
+  Table table({"cluster", ">size", ">used", ">free", ">use"});
+  const double share = space->total > Bytes(0)
+                           ? static_cast<double>(used.count()) / static_cast<double>(space->total.count())
+                           : 0;
+  table.add({fmt::format("{:016x}", (*client)->config().id), to_string(space->total), to_string(used),
+             to_string(space->free), fmt::format("{:.0f}%", share * 100)});
+  fmt::print("{}", table.text());
+  return kSuccess;
+}
+
+}  // namespace
+
+void add_status(Command& root) {
+  auto json = std::make_shared<bool>(false);
+  auto apps = std::make_shared<bool>(false);
+  Command status = root.add("status", "Show each server: whether it answers, space, queue, requests",
+                            "tutti status --json");
+  status.flag("--json", *json, "Print JSON");
+  status.flag("--apps", *apps, "Show applications instead: requests, bytes, times, and whom they waited for");
+  status.action([&globals = root.globals(), json, apps] {
+    return *apps ? run_status_apps(globals, *json) : run_status(globals, *json);
+  });
+}
+
+void add_df(Command& root) {
+  auto json = std::make_shared<bool>(false);
+  Command df = root.add("df", "Show the space on the data servers", "tutti df");
+  df.flag("--json", *json, "Print JSON, in bytes");
+  df.action([&globals = root.globals(), json] { return run_df(globals, *json); });
+}
+
+}  // namespace tutti::cli

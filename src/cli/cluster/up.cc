@@ -1,0 +1,258 @@
+// tutti up: a local cluster in the background.
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <optional>
+
+#include "base/parse.h"
+#include "cli/client.h"
+#include "cli/command.h"
+#include "cli/cluster/daemon.h"
+#include "cli/cluster/local_cluster.h"
+#include "cli/output.h"
+#include "client/cluster_config.h"
+#include "policy/request/policy.h"
+#include "server/capability.h"
+
+namespace tutti::cli {
+namespace {
+
+constexpr Nanos kStartPatience = 20_s;
+constexpr Nanos kStopPatience = 5_s;
+
+// What `up` is asked for; unset: as stored, or the default for a new cluster.
+Status apply(const UpOptions& options, ClusterConfig& config) {
+  if (options.policy) {
+    const auto policy = make_request_policy(*options.policy);
+    if (!policy.ok()) return policy.status().with_context("--policy");
+    config.policy = *options.policy;
+  }
+  if (options.stripe_size) {
+    const auto size = parse_bytes(*options.stripe_size);
+    if (!size.ok()) return size.status().with_context("--stripe-size");
+    TUTTI_TRY(check_stripe_size(*size).with_context("--stripe-size"));
+    config.stripe_size = *size;
+  }
+  if (options.stripe_count) {
+    if (*options.stripe_count > config.servers()) {
+      return {Code::invalid, fmt::format("--stripe-count {}: there are {} data servers",
+                                         *options.stripe_count, config.servers())};
+    }
+    config.stripe_count = *options.stripe_count;
+  }
+  if (options.log_level) config.log_level = *options.log_level;
+  if (options.device) config.device = *options.device;
+  return {};
+}
+
+// The kernel's limit; a longer path would fail later and less clearly.
+Status check_socket_paths(const std::string& directory, std::uint32_t servers) {
+  const std::string longest =
+      directory + "/" + StateDirectory::socket_name(fmt::format("data.{}", servers - 1));
+  if (longest.size() < sizeof(sockaddr_un::sun_path)) return {};
+  return {Code::name_too_long,
+          fmt::format("{} has {} bytes, a Unix socket's path at most {}: choose a shorter "
+                      "directory with --dir",
+                      longest, longest.size(), sizeof(sockaddr_un::sun_path) - 1)};
+}
+
+ClusterConfig new_config(const UpOptions& options) {
+  ClusterConfig config;
+  config.meta = "unix:" + StateDirectory::socket_name("meta");
+  for (std::uint32_t i = 0; i < options.servers.value_or(4); ++i) {
+    config.data.push_back("unix:" + StateDirectory::socket_name(fmt::format("data.{}", i)));
+  }
+  return config;
+}
+
+// Nothing is created before the options are known to be sound.
+Status check_new(const StateDirectory& state, const UpOptions& options) {
+  ClusterConfig config = new_config(options);
+  TUTTI_TRY(check_socket_paths(state.path(), config.servers()));
+  return apply(options, config);
+}
+
+// A port of the loopback device that nobody uses now.
+Result<std::uint16_t> free_port() {
+  const Fd probe(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof(address);
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  if (!probe.valid() || ::bind(probe.get(), generic, length) != 0 ||
+      ::getsockname(probe.get(), generic, &length) != 0) {
+    return Status::from_errno(errno, "find a free port");
+  }
+  return ntohs(address.sin_port);
+}
+
+Status use_loopback_tcp(const StateDirectory& state, ClusterConfig& config) {
+  const std::string key = state.path() + "/auth.key";
+  TUTTI_TRY(ServerKey::create(key).status());
+  config.auth = "key";
+  config.auth_keys = {key};
+  config.local_path = false;
+  std::vector<std::string*> addresses = {&config.meta};
+  for (std::string& each : config.data) addresses.push_back(&each);
+  for (std::string* address : addresses) {
+    const auto port = free_port();
+    if (!port.ok()) return port.status();
+    *address = fmt::format("tcp:127.0.0.1:{}", *port);
+  }
+  return {};
+}
+
+Status create_cluster(const StateDirectory& state, const UpOptions& options) {
+  ClusterConfig config = new_config(options);
+  if (options.loopback_tcp) TUTTI_TRY(use_loopback_tcp(state, config));
+  config.id = system_random() | 1U;
+  TUTTI_TRY(apply(options, config));
+  const auto key = ServerKey::create(state.key_path());
+  if (!key.ok() && key.code() != Code::exists) return key.status();
+  return config.save(state.config_path(), 0600);
+}
+
+// Takes over what was asked for anew. The number of servers is fixed: files are spread over them.
+Status update_cluster(const StateDirectory& state, const UpOptions& options, bool running) {
+  auto config = ClusterConfig::load(state.config_path());
+  if (!config.ok()) return config.status();
+  if (options.servers && *options.servers != config->servers()) {
+    return {Code::invalid,
+            fmt::format("--servers {}: the cluster in {} has {}; start a new one in another directory",
+                        *options.servers, state.path(), config->servers())};
+  }
+  if (!options.policy && !options.stripe_size && !options.stripe_count && !options.log_level &&
+      !options.device) {
+    return {};
+  }
+  if (running) {
+    return {Code::busy,
+            fmt::format("some daemons run: stop them first with `tutti down --dir {}`", state.path())};
+  }
+  TUTTI_TRY(apply(options, *config));
+  // Addresses were made absolute by load(); those in the directory are stored relative again.
+  const std::string prefix = "unix:" + state.path() + "/";
+  auto relative = [&](std::string& address) {
+    if (address.starts_with(prefix)) address = "unix:" + address.substr(prefix.size());
+  };
+  relative(config->meta);
+  for (std::string& address : config->data) relative(address);
+  return config->save(state.config_path(), 0600);
+}
+
+Status start_missing(const StateDirectory& state, const std::vector<std::string>& missing) {
+  std::vector<Starting> starting;
+  Status failure;
+  for (const std::string& name : missing) {
+    auto started = start_daemon(state, name);
+    if (!started.ok()) {
+      failure = started.status();
+      break;
+    }
+    starting.push_back(*std::move(started));
+  }
+  for (const Starting& each : starting) {
+    const Status ready = wait_until_ready(state, each, kStartPatience);
+    if (failure.ok()) failure = ready;
+  }
+  if (!failure.ok()) stop_daemons(state, missing, kStopPatience);
+  return failure;
+}
+
+// Waits until all servers answer; `policy` becomes the one that the cluster follows.
+Status check_answers(const Globals& globals, const ClusterConfig& config, std::string& policy) {
+  auto client = Client::open(globals, config);
+  if (!client.ok()) return client.status();
+  for (const ServerStatus& server : (*client)->run((*client)->files().status(kStartPatience))) {
+    if (!server.reachable.ok()) return server.reachable.with_context(server.address);
+    if (server.kind == "meta") policy = server.policy;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<UpReport> bring_up(const Globals& globals, const StateDirectory& state, const UpOptions& options) {
+  if (!state.has_cluster()) TUTTI_TRY(check_new(state, options));
+  TUTTI_TRY(state.create());
+  auto lock = state.lock();
+  if (!lock.ok()) return lock.status();
+  const bool fresh = !state.has_cluster();
+  if (fresh) TUTTI_TRY(create_cluster(state, options));
+  auto config = ClusterConfig::load(state.config_path());
+  if (!config.ok()) return config.status();
+  UpReport report;
+  std::vector<std::string> missing;
+  for (const std::string& name : daemon_names(config->servers())) {
+    if (!state.running(name)) missing.push_back(name);
+  }
+  if (missing.empty()) {
+    return Status(Code::busy,
+                  fmt::format("a cluster runs already in {}: use it, or stop it with `tutti down --dir {}`",
+                              state.path(), state.path()));
+  }
+  const bool some_run = missing.size() <= config->servers();
+  if (!fresh) TUTTI_TRY(update_cluster(state, options, some_run));
+  config = ClusterConfig::load(state.config_path());
+  if (!config.ok()) return config.status();
+  TUTTI_TRY(check_socket_paths(state.path(), config->servers()));
+  TUTTI_TRY(start_missing(state, missing));
+  TUTTI_TRY(check_answers(globals, *config, report.policy));
+  report.config = *std::move(config);
+  report.started = missing;
+  report.fresh = fresh;
+  return report;
+}
+
+namespace {
+
+int run_up(const Globals& globals, const UpOptions& options, bool json) {
+  const auto state = StateDirectory::choose(globals);
+  if (!state.ok()) return report("up", state.status());
+  const auto up = bring_up(globals, *state, options);
+  if (!up.ok()) return report("up", up.status());
+  if (json) {
+    Json out = {{"directory", state->path()},
+                {"servers", up->config.servers()},
+                {"policy", up->policy},
+                {"started", up->started},
+                {"created", up->fresh}};
+    return print_json(out);
+  }
+  const bool all = up->started.size() == up->config.servers() + 1;
+  fmt::print("{}: 1 metadata server and {} data servers in {}, policy {}\n",
+             all ? "Cluster is up" : fmt::format("Started {} again", fmt::join(up->started, ", ")),
+             up->config.servers(), state->path(), up->policy);
+  return kSuccess;
+}
+
+}  // namespace
+
+void add_up(Command& root) {
+  auto options = std::make_shared<UpOptions>();
+  auto json = std::make_shared<bool>(false);
+  Command up = root.add("up", "Start a local cluster in the background; restarts daemons that died",
+                        "tutti up --servers 4 && tutti put results.h5 /results.h5");
+  up.option("--servers", options->servers, "Number of data servers (4); fixed when the cluster is created")
+      .range(1, kMaxServers);
+  up.option(
+      "--policy", options->policy,
+      "Order of requests in the data servers: " + fmt::format("{}", fmt::join(request_policy_names(), ", ")));
+  up.option("--stripe-size", options->stripe_size, "Default stripe size of new files (64KiB)");
+  up.option("--stripe-count", options->stripe_count, "Servers that a new file is spread over (0: all)");
+  up.option("--log-level", options->log_level, "debug, info, warn or error")
+      .one_of({"debug", "info", "warn", "error"});
+  up.flag("--tcp", options->loopback_tcp,
+          "Of a new cluster: clients come by TCP over the loopback device, as if from another host");
+  up.option("--device", options->device,
+            "A modelled disk under the data servers, in real time: none, hdd, ssd")
+      .one_of(modelled_devices());
+  up.flag("--json", *json, "Print JSON");
+  up.action([&globals = root.globals(), options, json] { return run_up(globals, *options, *json); });
+}
+
+}  // namespace tutti::cli

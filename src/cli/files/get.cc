@@ -1,0 +1,197 @@
+// tutti get: files and trees of the cluster into the local system.
+//
+// A file comes under a temporary name and is renamed at the end, so that no partial file is ever seen under
+// its own.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "cli/client.h"
+#include "cli/command.h"
+#include "cli/local_files.h"
+#include "cli/files/transfer.h"
+
+namespace tutti::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct GetOptions {
+  std::vector<std::string> paths;  // sources, then the destination
+  bool recursive = false;
+};
+
+// A local file under a temporary name, removed unless keep() was called.
+class Temporary {
+ public:
+  static Result<std::unique_ptr<Temporary>> create(const std::string& directory, std::uint64_t number) {
+    const std::string path = join_path(directory, fmt::format(".tutti-get-{}-{}", ::getpid(), number));
+    Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!file.valid()) return Status::from_errno(errno, "create " + path);
+    return std::unique_ptr<Temporary>(new Temporary(path, std::move(file)));
+  }
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+  ~Temporary() {
+    if (!kept_) ::unlink(path_.c_str());
+  }
+  [[nodiscard]] int fd() const { return file_.get(); }
+  Status keep(const std::string& path, std::uint32_t mode) {
+    if (::fchmod(file_.get(), mode) != 0) return Status::from_errno(errno, "set the mode of " + path);
+    if (std::rename(path_.c_str(), path.c_str()) != 0) return Status::from_errno(errno, "create " + path);
+    kept_ = true;
+    return {};
+  }
+
+ private:
+  Temporary(std::string path, Fd file) : path_(std::move(path)), file_(std::move(file)) {}
+  std::string path_;
+  Fd file_;
+  bool kept_ = false;
+};
+
+class Getter {
+ public:
+  Getter(Client& client, bool recursive) : client_(client), recursive_(recursive) {}
+  [[nodiscard]] bool interrupted() const { return interrupted_; }
+
+  int get(const std::string& source, const std::string& destination) {
+    const auto attributes = client_.run(client_.files().stat(source));
+    if (!attributes.ok()) return fail(source, attributes.status());
+    if (attributes->type != FileType::directory) return get_file(source, destination);
+    if (!recursive_) {
+      return fail(source, Status(Code::is_directory, "is a directory; use -r to get it with all it holds"));
+    }
+    return get_tree(source, destination, attributes->mode);
+  }
+
+ private:
+  int fail(const std::string& source, const Status& status) {
+    print_error("get " + source, status);
+    return kFailure;
+  }
+
+  int get_file(const std::string& source, const std::string& destination) {
+    const Status status = client_.run_interruptible(transfer(source, destination));
+    interrupted_ = status.code() == Code::cancelled;
+    return status.ok() ? kSuccess : fail(source, status);
+  }
+
+  // Cancelling it destroys the temporary file with the frame.
+  Task<Status> transfer(std::string source, std::string destination) {
+    const OpenOptions open;
+    auto file = co_await client_.files().open(source, open);
+    if (!file.ok()) co_return file.status();
+    if (destination == "-") co_return co_await copy_to_stream(**file, STDOUT_FILENO, "standard output");
+    const fs::path parent = fs::path(destination).parent_path();
+    auto temporary = Temporary::create(parent.empty() ? "." : parent.string(), ++counter_);
+    if (!temporary.ok()) co_return temporary.status();
+    const auto copied = co_await copy_out(client_, **file, (*temporary)->fd(), destination);
+    if (!copied.ok()) co_return copied.status();
+    TUTTI_CO_TRY((*temporary)->keep(destination, (*file)->attributes().mode & 0777U));
+    co_return co_await (*file)->close();
+  }
+
+  int get_tree(const std::string& source, const std::string& destination, std::uint32_t mode) {
+    const auto entries = client_.run(client_.files().list(source, true));
+    if (!entries.ok()) return fail(source, entries.status());
+    // Writable until it is full; its own mode comes last.
+    if (::mkdir(destination.c_str(), 0700) != 0 && (errno != EEXIST || !fs::is_directory(destination))) {
+      return fail(source, Status::from_errno(errno, "create directory " + destination));
+    }
+    int code = kSuccess;
+    for (const DirectoryEntry& entry : *entries) {
+      const int result = get_entry(entry, source, destination);
+      if (result != kSuccess) code = result;
+      if (interrupted_) return code;
+    }
+    if (::chmod(destination.c_str(), mode & 0777U) != 0) {
+      return fail(source, Status::from_errno(errno, "set the mode of " + destination));
+    }
+    return code;
+  }
+
+  int get_entry(const DirectoryEntry& entry, const std::string& source, const std::string& destination) {
+    const std::string from = join_path(source, entry.name);
+    // A server is not trusted to name files outside the destination.
+    if (entry.name.empty() || entry.name == "." || entry.name == ".." ||
+        entry.name.find('/') != std::string::npos) {
+      return fail(from, Status(Code::malformed, "the server gave a name that no file can have"));
+    }
+    const std::string to = join_path(destination, entry.name);
+    if (entry.type == FileType::directory) {
+      return get_tree(from, to, entry.attributes ? entry.attributes->mode : 0755U);
+    }
+    if (entry.type == FileType::file) return get_file(from, to);
+    const auto link = client_.run(client_.files().stat(from, false));
+    if (!link.ok()) return fail(from, link.status());
+    if (::symlink(link->target.c_str(), to.c_str()) != 0)
+      return fail(from, Status::from_errno(errno, "create " + to));
+    return kSuccess;
+  }
+
+  Client& client_;
+  bool recursive_;
+  bool interrupted_ = false;
+  std::uint64_t counter_ = 0;
+};
+
+int run_get(const Globals& globals, const GetOptions& options) {
+  auto client = Client::open(globals);
+  if (!client.ok()) return report("get", client.status());
+  std::vector<std::string> sources = options.paths;
+  std::string destination = ".";
+  if (sources.size() > 1) {
+    destination = sources.back();
+    sources.pop_back();
+  }
+  std::error_code error;
+  const bool into = destination != "-" && fs::is_directory(destination, error);
+  if (!into && sources.size() > 1 && destination != "-") {
+    return report("get", Status(Code::not_directory, destination + " is not a directory"));
+  }
+  Getter getter(**client, options.recursive);
+  int code = kSuccess;
+  for (const std::string& argument : sources) {
+    const std::string source = cluster_path(argument);
+    const int result = getter.get(source, into ? join_path(destination, base_name(source)) : destination);
+    if (result != kSuccess) code = result;
+    if (getter.interrupted()) return kInterrupted;
+  }
+  return code;
+}
+
+int run_cat(const Globals& globals, const std::vector<std::string>& paths) {
+  return for_each_path(globals, "cat", paths, [](Client& client, const std::string& path) {
+    const OpenOptions open;
+    auto file = client.run(client.files().open(path, open));
+    if (!file.ok()) return file.status();
+    return client.run(copy_to_stream(**file, STDOUT_FILENO, "standard output"));
+  });
+}
+
+}  // namespace
+
+void add_get(Command& root) {
+  auto options = std::make_shared<GetOptions>();
+  Command get = root.add("get", "Copy files of the cluster to the local system",
+                         "tutti get /results.h5 .\n  tutti get -r /archive/run42 backup");
+  get.option("paths", options->paths,
+             "SOURCE... [DESTINATION]; '-' is standard output, missing the current directory")
+      .required()
+      .at_least(1);
+  get.flag("-r,--recursive", options->recursive, "Directories with all they hold");
+  get.action([&globals = root.globals(), options] { return run_get(globals, *options); });
+}
+
+void add_cat(Command& root) {
+  auto paths = std::make_shared<std::vector<std::string>>();
+  Command cat = root.add("cat", "Print files to standard output", "tutti cat /log.txt | less");
+  cat.option("paths", *paths, "Files").required();
+  cat.action([&globals = root.globals(), paths] { return run_cat(globals, *paths); });
+}
+
+}  // namespace tutti::cli

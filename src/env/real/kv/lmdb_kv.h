@@ -1,0 +1,44 @@
+// LmdbKv: Kv in an LMDB environment.
+//
+// A thread of its own owns the write transactions: updates that wait at the same time share one synced
+// commit, each in a nested transaction, so that the failure of one leaves the others. Views run in the
+// calling thread. Apart from that thread everything belongs to the thread of the loop. A directory must not
+// be opened twice at the same time in one process.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "base/units.h"
+#include "env/kv.h"
+#include "env/real/loop/loop.h"
+
+namespace tutti {
+
+struct LmdbOptions {
+  Bytes map_size = 64_GiB;  // the most the data may take; address space, not disk space
+};
+
+class LmdbKv final : public Kv {
+ public:
+  // Makes the directory (not its parents) if it is missing.
+  static Result<std::unique_ptr<LmdbKv>> open(Loop& loop, const std::string& directory,
+                                              LmdbOptions options = {});
+  // Waits for the updates that were handed over.
+  ~LmdbKv() override;
+
+  Status view(const std::function<Status(const KvReader&)>& body) override;
+  Task<Status> update(std::function<Status(KvWriter&)> body) override;
+
+  // Synced commits so far: fewer than updates where they were grouped.
+  [[nodiscard]] std::uint64_t commits() const;
+
+ private:
+  class Impl;
+  explicit LmdbKv(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tutti

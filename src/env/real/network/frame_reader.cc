@@ -1,0 +1,180 @@
+#include "env/real/network/frame_reader.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace tutti {
+namespace {
+
+constexpr std::size_t kFirstCapacity = 16U << 10U;
+constexpr std::size_t kKeptCapacity = 256U
+                                      << 10U;  // a larger buffer is given back after the frame that needed it
+constexpr std::size_t kShortRead = 4U << 10U;
+constexpr std::size_t kPlaces = 64;
+// What may lie in a socket before its reader is woken: enough to be worth it, little enough to stay in the cache.
+constexpr std::size_t kMostBatch = 256U << 10U;
+
+}  // namespace
+
+Result<std::optional<Frame>> FrameReader::next(BulkSink& sink) {
+  begin_ += handed_;
+  handed_ = 0;
+  wanted_ = 0;
+  for (;;) {
+    if (in_bulk_) take_bulk_from_buffer(sink);
+    if (in_bulk_ || held() < sizeof(FrameHeader)) return std::optional<Frame>();
+    const auto header = load<FrameHeader>(view(0, sizeof(FrameHeader)));
+    TUTTI_TRY(check_header(header, limit_));
+    const std::optional<std::size_t> prefix = sink.bulk_prefix(header.type);
+    const std::size_t needed = sizeof(header) + (prefix ? *prefix : padded(header.length));
+    if (prefix && header.length < *prefix) return Status(Code::malformed, "bulk frame that is too short");
+    if (held() < needed) {
+      wanted_ = needed;
+      return std::optional<Frame>();
+    }
+    if (!prefix) {
+      handed_ = needed;
+      return std::optional(Frame{header.type, header.id, view(sizeof(header), header.length)});
+    }
+    TUTTI_TRY(sink.begin_bulk(header, view(sizeof(header), *prefix)));
+    begin_ += needed;  // both prefixes are multiples of 8
+    in_bulk_ = true;
+    bulk_at_ = 0;
+    bulk_left_ = header.length - *prefix;
+    padding_left_ = padding(header.length);
+    bulk_arrived(0, sink);
+  }
+}
+
+void FrameReader::take_bulk_from_buffer(BulkSink& sink) {
+  std::array<iovec, kPlaces> places;
+  while (in_bulk_ && held() > 0) {
+    if (bulk_left_ == 0) {
+      const std::size_t count = std::min(padding_left_, held());
+      begin_ += count;
+      padding_left_ -= count;
+      bulk_arrived(0, sink);
+      continue;
+    }
+    const std::size_t most = std::min(bulk_left_, held());
+    const std::size_t count = sink.bulk_places(bulk_at_, most, places);
+    std::size_t copied = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      std::memcpy(places[i].iov_base, buffer_.get() + begin_ + copied, places[i].iov_len);
+      copied += places[i].iov_len;
+    }
+    if (count == 0) copied = most;
+    begin_ += copied;
+    bulk_arrived(copied, sink);
+  }
+}
+
+void FrameReader::bulk_arrived(std::size_t count, BulkSink& sink) {
+  bulk_at_ += count;
+  bulk_left_ -= count;
+  if (bulk_left_ > 0 || padding_left_ > 0) return;
+  in_bulk_ = false;
+  sink.end_bulk();
+}
+
+// Inside a bulk frame the buffer is empty here: next() has passed on what it held.
+void FrameReader::make_room() {
+  if (begin_ == end_) {
+    begin_ = end_ = 0;
+    if (capacity_ > kKeptCapacity && wanted_ == 0) capacity_ = 0;
+  }
+  const std::size_t needed = std::max(wanted_, kFirstCapacity) + 8;
+  if (capacity_ < needed) {
+    auto larger = std::make_unique_for_overwrite<std::byte[]>(needed);
+    if (held() > 0) std::memcpy(larger.get(), buffer_.get() + begin_, held());
+    buffer_ = std::move(larger);
+    capacity_ = needed;
+  } else if (begin_ > 0 && (capacity_ - end_ < kShortRead || begin_ + wanted_ > capacity_)) {
+    std::memmove(buffer_.get(), buffer_.get() + begin_, held());
+  } else {
+    return;
+  }
+  end_ = held();
+  begin_ = 0;
+}
+
+void FrameReader::keep_files(msghdr& message) {
+  for (cmsghdr* each = CMSG_FIRSTHDR(&message); each != nullptr; each = CMSG_NXTHDR(&message, each)) {
+    if (each->cmsg_level != SOL_SOCKET || each->cmsg_type != SCM_RIGHTS) continue;
+    int fd = -1;
+    std::memcpy(&fd, CMSG_DATA(each), sizeof(fd));  // the buffer has room for one
+    files_.emplace_back(fd);
+  }
+}
+
+FileDescriptor FrameReader::next_file() {
+  if (files_.empty()) return {};
+  FileDescriptor file = std::move(files_.front());
+  files_.pop_front();
+  return file;
+}
+
+Result<FrameReader::Filled> FrameReader::fill(BulkSink& sink) {
+  make_room();
+  std::array<iovec, kPlaces + 1> parts;
+  std::size_t count = 0;
+  std::size_t direct = 0;
+  if (in_bulk_) {
+    if (bulk_left_ > 0) count = sink.bulk_places(bulk_at_, bulk_left_, std::span(parts).first(kPlaces));
+    for (std::size_t i = 0; i < count; ++i) direct += parts[i].iov_len;
+    // So that the next header lands on a multiple of 8.
+    begin_ = end_ = padding(bulk_left_ - direct + padding_left_);
+  }
+  // A body that is not wanted any more goes through the buffer and is dropped there.
+  std::size_t room = capacity_ - end_;
+  if (sink.expects_bulk() && wanted_ < kShortRead) room = std::min(room, kShortRead);
+  // What follows in the buffer starts after the body only if the places cover all of it.
+  const bool with_buffer = count == 0 || direct == bulk_left_;
+  if (with_buffer) parts[count++] = {buffer_.get() + end_, room};
+  const std::size_t asked = direct + (with_buffer ? room : 0);
+
+  msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = count;
+  alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int))> control;
+  ssize_t got = 0;
+  do {
+    if (takes_files_) {
+      message.msg_control = control.data();
+      message.msg_controllen = control.size();
+    }
+    got = ::recvmsg(fd_, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  } while (got < 0 && errno == EINTR);
+  const bool with_file = got >= 0 && takes_files_ && message.msg_controllen > 0;
+  if (with_file) keep_files(message);
+  Filled filled;
+  if (got < 0) {
+    if (errno != EAGAIN && errno != EWOULDBLOCK) {
+      return Status(Code::unavailable, Status::from_errno(errno, "receive from the peer").message());
+    }
+    filled.drained = true;
+    return filled;
+  }
+  const auto length = static_cast<std::size_t>(got);
+  filled.end = length == 0;
+  // A read ends where a descriptor is attached, whatever follows it.
+  filled.drained = length < asked && !with_file;
+  const std::size_t to_places = std::min(direct, length);
+  end_ += length - to_places;
+  if (to_places > 0) bulk_arrived(to_places, sink);
+  if (batches_bulk_) sleep_until(in_bulk_ ? bulk_left_ : 1);
+  return filled;
+}
+
+void FrameReader::sleep_until(std::size_t length) {
+  const int wanted = static_cast<int>(std::clamp(length, std::size_t{1}, kMostBatch));
+  if (wanted == low_water_) return;
+  if (::setsockopt(fd_, SOL_SOCKET, SO_RCVLOWAT, &wanted, sizeof(wanted)) == 0) low_water_ = wanted;
+}
+
+}  // namespace tutti

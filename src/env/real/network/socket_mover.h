@@ -1,0 +1,98 @@
+// SocketMover: bulk data on the connection's own socket; both ends of it.
+//
+// The serving end asks for bytes (pull) or sends them (push) in pieces; the exposing end answers straight
+// from, or receives straight into, the memory it has exposed. Pushed bytes of a region that was withdrawn meanwhile
+// are dropped. It also keeps the table of exposed regions,
+// which every connection needs, whatever its mover.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "env/real/network/frame_reader.h"
+#include "env/real/network/frame_writer.h"
+#include "env/real/loop/loop.h"
+#include "env/real/network/mover.h"
+#include "env/scope.h"
+#include "env/sync.h"
+
+namespace tutti {
+
+class SocketMover final : public Mover, public BulkSink {
+ public:
+  SocketMover(Loop& loop, FrameWriter& writer) : loop_(loop), writer_(writer) {}
+  ~SocketMover() override;
+
+  std::uint64_t expose(std::span<const Segment> segments, Access access);
+  // Transfers of the region that are under way fail; its memory is not touched afterwards.
+  void withdraw(std::uint64_t region);
+
+  [[nodiscard]] bool needs_segments() const override { return false; }
+  Task<Status> pull(const Region& from, Bytes offset, std::span<std::byte> into) override;
+  Task<Status> push(std::span<const std::byte> from, const Region& to, Bytes offset) override;
+
+  // Handles a transport frame that is not bulk. An error closes the connection.
+  Status on_frame(const Frame& frame);
+  // The connection is lost: ends all transfers with `status`.
+  void fail(const Status& status);
+
+  [[nodiscard]] std::optional<std::size_t> bulk_prefix(std::uint16_t type) const override;
+  Status begin_bulk(const FrameHeader& header, std::span<const std::byte> prefix) override;
+  std::size_t bulk_places(std::size_t at, std::size_t length, std::span<iovec> places) override;
+  void end_bulk() override;
+  [[nodiscard]] bool expects_bulk() const override { return !waiting_.empty() || writable_regions_ > 0; }
+
+ private:
+  struct Exposed {
+    std::vector<Segment> segments;
+    Access access = Access::read;
+    std::uint64_t length = 0;
+  };
+  // One piece of a pull whose answer is awaited; lives in the frame of the operation.
+  struct Piece;
+  // An answer to a peer's pull that is being sent.
+  struct Answer {
+    Answer(Executor& executor, std::uint64_t region, std::uint64_t token)
+        : region(region), token(token), scope(executor) {}
+    std::uint64_t region;
+    std::uint64_t token;
+    bool done = false;
+    Scope scope;
+  };
+  // The bulk frame that is being received.
+  struct Incoming {
+    bool is_push = false;
+    std::uint64_t token = 0;
+    PushTarget target;
+    std::size_t length = 0;
+    Code code = Code::ok;
+  };
+
+  [[nodiscard]] Code check(std::uint64_t region, std::uint64_t offset, std::uint64_t length,
+                           Access access) const;
+  Status start_answer(std::uint64_t token, const PullRequest& request);
+  Task<void> answer(Answer& self, PullRequest request);
+  Status send_code(TransportFrame type, std::uint64_t token, Code code);
+
+  Loop& loop_;
+  FrameWriter& writer_;
+  Status failed_;
+  std::uint64_t next_region_ = 1;
+  std::uint64_t next_token_ = 1;
+  std::size_t writable_regions_ = 0;
+  std::map<std::uint64_t, Exposed> exposed_;
+  std::map<std::uint64_t, Piece*> waiting_;  // by token
+  std::list<Answer> answers_;
+  Incoming incoming_;
+};
+
+// Appends the parts of `segments` that make up [offset, offset + length) of their concatenation, as far as
+// `parts` reaches. Returns how many were written.
+std::size_t slice_segments(std::span<const Segment> segments, std::uint64_t offset, std::uint64_t length,
+                           std::span<iovec> parts);
+
+}  // namespace tutti

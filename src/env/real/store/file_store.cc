@@ -1,0 +1,435 @@
+#include "env/real/store/file_store.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/fiemap.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <sys/statvfs.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "env/real/store/buffer_pool.h"
+#include "env/real/store/file_cache.h"
+#include "env/real/store/object_directory.h"
+#include "env/real/store/object_file.h"
+#include "env/real/network/shared_descriptor.h"
+#include "env/real/store/uring.h"
+
+namespace tutti {
+namespace {
+
+// Keys of shared files come after this one, which no file has.
+constexpr std::uint64_t kNoFileYet = 1;
+constexpr auto kLongest = static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());
+
+// What the kernel said to a request not to wait, when it would have to or never does it that way.
+bool would_wait(ssize_t result) {
+  return result < 0 && (errno == EAGAIN || errno == EOPNOTSUPP || errno == EINVAL);
+}
+
+ssize_t write_at(int fd, std::span<const std::byte> from, std::uint64_t offset, int flags) {
+  const iovec part{const_cast<std::byte*>(from.data()), from.size()};
+  return ::pwritev2(fd, &part, 1, static_cast<off_t>(offset), flags);
+}
+
+ssize_t read_at(int fd, std::span<std::byte> into, std::uint64_t offset, int flags) {
+  const iovec part{into.data(), into.size()};
+  return ::preadv2(fd, &part, 1, static_cast<off_t>(offset), flags);
+}
+
+}  // namespace
+
+class FileStore::Impl {
+ public:
+  Impl(Loop& loop, ObjectDirectory directory, FileStoreOptions options)
+      : loop_(loop),
+        options_(std::move(options)),
+        directory_(std::move(directory)),
+        mapped_(options_.map && directory_.on_tmpfs()),
+        files_(loop.executor(), directory_, std::max<std::size_t>(options_.open_files, 1)),
+        buffers_(loop.executor(), options_.buffers, options_.buffer_size) {}
+  ~Impl() { uring_.reset(); }  // the kernel's last answers need everything else
+
+  void start();
+  Task<Result<Bytes>> read(ObjectId object, Bytes offset, Bytes length, Sink& sink);
+  Task<Status> write(ObjectId object, Bytes offset, Bytes length, Source& source);
+  Task<Status> truncate(ObjectId object, Bytes length);
+  Task<Status> sync(ObjectId object);
+  Status remove(ObjectId object);
+  Result<std::optional<Bytes>> length(ObjectId object);
+  Result<std::optional<Bytes>> locate(ObjectId object, Bytes offset);
+  Task<Result<std::vector<ObjectId>>> list();
+  Result<StoreSpace> space();
+  // An object that is open has its inode in memory; whether that of another one is too shows when it is asked for.
+  [[nodiscard]] bool cold(ObjectId object) const {
+    return uring_ != nullptr && files_.find(object) == nullptr;
+  }
+  Task<void> warm(ObjectId object);
+  SharedObject share(ObjectId object);
+  [[nodiscard]] bool mapped() const { return mapped_; }
+
+ private:
+  // A write that may lengthen the file. Held until the kernel is done with it, even when its caller is gone.
+  struct WriteTurn {
+    WriteTurn(Impl& store, std::shared_ptr<ObjectFile> file) : store(store), file(std::move(file)) {
+      ++this->file->writers;
+    }
+    WriteTurn(const WriteTurn&) = delete;
+    WriteTurn& operator=(const WriteTurn&) = delete;
+    ~WriteTurn() { store.end_write(*file); }
+    Impl& store;
+    std::shared_ptr<ObjectFile> file;
+  };
+  struct KeptWrite {
+    std::shared_ptr<std::byte> buffer;
+    std::shared_ptr<WriteTurn> turn;
+  };
+
+  void end_write(ObjectFile& file);
+  Task<Status> write_buffered(std::shared_ptr<WriteTurn> turn, Bytes offset, Bytes length, Source& source);
+  Task<Status> write_piece(ObjectFile& file, std::span<const std::byte> piece, std::uint64_t offset,
+                           const KeptWrite& kept);
+  Task<Result<Bytes>> read_buffered(std::shared_ptr<ObjectFile> file, Bytes offset, Bytes length, Sink& sink);
+  Task<Result<std::size_t>> read_piece(std::shared_ptr<ObjectFile> file, std::shared_ptr<std::byte> buffer,
+                                       std::size_t length, std::uint64_t offset);
+  Task<Status> sync_descriptor(int fd, bool data_only, std::shared_ptr<void> kept, ObjectId object);
+  Task<Status> sync_names(ObjectId object);
+  Status failure(const char* what, ObjectId object, int error) const;
+
+  Loop& loop_;
+  FileStoreOptions options_;
+  ObjectDirectory directory_;
+  bool mapped_;
+  bool write_without_waiting_ = true;  // until the file system says that it never does
+  FileCache files_;
+  BufferPool buffers_;
+  std::array<std::uint64_t, ObjectDirectory::kFanOut> synced_creations_{};
+  std::uint64_t synced_buckets_ = 0;
+  std::uint64_t last_key_ = kNoFileYet;
+  std::unique_ptr<Uring> uring_;  // null: operations that must wait block
+};
+
+void FileStore::Impl::start() {
+  if (!options_.io_uring || directory_.on_tmpfs()) return;  // tmpfs never waits
+  Result<std::unique_ptr<Uring>> made = Uring::open(loop_);
+  if (made.ok()) {
+    uring_ = *std::move(made);
+  } else {
+    options_.log.warn("{}: operations that wait for the device hold up all others", made.status().message());
+  }
+}
+
+Status FileStore::Impl::failure(const char* what, ObjectId object, int error) const {
+  return Status::from_errno(
+      error, fmt::format("{} object {:016x} ({})", what, object.value, directory_.path_of(object)));
+}
+
+// --- writing ---
+
+Task<Status> FileStore::Impl::write(ObjectId object, Bytes offset, Bytes length, Source& source) {
+  if (offset.count() > kLongest || length.count() > kLongest - offset.count()) {
+    co_return Status(Code::too_large,
+                     fmt::format("write object {:016x} past the longest file", object.value));
+  }
+  Result<std::shared_ptr<ObjectFile>> file = files_.open(object, true);
+  if (!file.ok()) co_return file.status();
+  if (mapped_) {
+    const MappedRange range(*file, offset.count(), length.count());
+    if (range.valid()) co_return co_await source.fill(Bytes(0), range.place());
+  }
+  const auto turn = std::make_shared<WriteTurn>(*this, *std::move(file));
+  TUTTI_CO_TRY(co_await write_buffered(turn, offset, length, source));
+  ObjectFile& written = *turn->file;
+  written.uncommitted = false;
+  if (length.count() > 0) written.length = std::max(written.length, (offset + length).count());
+  co_return Status();
+}
+
+// The last one out cuts off what failed writes have left past the end.
+void FileStore::Impl::end_write(ObjectFile& file) {
+  if (--file.writers > 0) return;
+  if (file.reach > file.length) {
+    if (const int error = file.cut(file.length); error != 0) {
+      options_.log.error("{}", failure("cut back after a failed write:", file.id, error).message());
+    }
+  }
+  file.reach = 0;
+  if (file.uncommitted && files_.find(file.id).get() == &file) {
+    remove(file.id).ignore();
+  }
+}
+
+Task<Status> FileStore::Impl::write_buffered(std::shared_ptr<WriteTurn> turn, Bytes offset, Bytes length,
+                                             Source& source) {
+  for (std::uint64_t at = 0; at < length.count();) {
+    Result<std::shared_ptr<std::byte>> buffer = co_await buffers_.acquire();
+    if (!buffer.ok()) co_return buffer.status();
+    const std::size_t count = std::min<std::uint64_t>(buffers_.size(), length.count() - at);
+    const std::span<std::byte> piece(buffer->get(), count);
+    TUTTI_CO_TRY(co_await source.fill(Bytes(at), piece));
+    const KeptWrite kept{*std::move(buffer), turn};
+    TUTTI_CO_TRY(co_await write_piece(*turn->file, piece, offset.count() + at, kept));
+    at += count;
+  }
+  co_return Status();
+}
+
+Task<Status> FileStore::Impl::write_piece(ObjectFile& file, std::span<const std::byte> piece,
+                                          std::uint64_t offset, const KeptWrite& kept) {
+  file.reach = std::max(file.reach, offset + piece.size());
+  while (!piece.empty()) {
+    ssize_t count = -1;
+    if (uring_ == nullptr) {
+      count = write_at(file.fd.get(), piece, offset, 0);
+    } else {
+      if (write_without_waiting_) count = write_at(file.fd.get(), piece, offset, RWF_NOWAIT);
+      if (write_without_waiting_ && count < 0 && errno == EOPNOTSUPP) write_without_waiting_ = false;
+      if (!write_without_waiting_ || would_wait(count)) {
+        const int result =
+            co_await uring_->write(file.fd.get(), piece, offset, std::make_shared<KeptWrite>(kept));
+        count = result;
+        if (result < 0) errno = -result;
+      }
+    }
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (count <= 0) co_return failure("write", file.id, count < 0 ? errno : ENOSPC);
+    if (mapped_) file.note_allocated(offset, static_cast<std::uint64_t>(count));
+    piece = piece.subspan(static_cast<std::size_t>(count));
+    offset += static_cast<std::uint64_t>(count);
+  }
+  co_return Status();
+}
+
+Task<Status> FileStore::Impl::truncate(ObjectId object, Bytes length) {
+  if (length.count() > kLongest) co_return Status(Code::too_large, "truncate past the longest file");
+  Result<std::shared_ptr<ObjectFile>> opened = files_.open(object, true);
+  if (!opened.ok()) co_return opened.status();
+  ObjectFile& file = **opened;
+  // Nobody may lose the pages under a mapping that is in use: wait for those, and let no new ones in.
+  struct Shrinking {
+    explicit Shrinking(ObjectFile& file) : file(file) { ++file.shrinking; }
+    Shrinking(const Shrinking&) = delete;
+    Shrinking& operator=(const Shrinking&) = delete;
+    ~Shrinking() { --file.shrinking; }
+    ObjectFile& file;
+  };
+  const Shrinking shrinking(file);
+  while (length.count() < file.length && file.map_users > 0) co_await file.unmapped.wait();
+  if (const int error = file.cut(length.count()); error != 0) co_return failure("truncate", object, error);
+  file.length = length.count();
+  file.uncommitted = false;
+  co_return Status();
+}
+
+// --- reading ---
+
+Task<Result<Bytes>> FileStore::Impl::read(ObjectId object, Bytes offset, Bytes length, Sink& sink) {
+  Result<std::shared_ptr<ObjectFile>> file = files_.open(object, false);
+  if (!file.ok()) co_return file.status();
+  if (*file == nullptr || offset.count() >= (*file)->length) co_return Bytes(0);
+  length = std::min(length, Bytes((*file)->length) - offset);
+  if (mapped_) {
+    const MappedRange range(*file, offset.count(), length.count());
+    if (range.valid()) {
+      TUTTI_CO_TRY(co_await sink.take(Bytes(0), range.place()));
+      co_return length;
+    }
+  }
+  co_return co_await read_buffered(*std::move(file), offset, length, sink);
+}
+
+Task<Result<Bytes>> FileStore::Impl::read_buffered(std::shared_ptr<ObjectFile> file, Bytes offset,
+                                                   Bytes length, Sink& sink) {
+  std::uint64_t at = 0;
+  while (at < length.count()) {
+    Result<std::shared_ptr<std::byte>> buffer = co_await buffers_.acquire();
+    if (!buffer.ok()) co_return buffer.status();
+    const std::size_t wanted = std::min<std::uint64_t>(buffers_.size(), length.count() - at);
+    const Result<std::size_t> got = co_await read_piece(file, *buffer, wanted, offset.count() + at);
+    if (!got.ok()) co_return got.status();
+    if (*got > 0)
+      TUTTI_CO_TRY(co_await sink.take(Bytes(at), std::span<const std::byte>(buffer->get(), *got)));
+    at += *got;
+    if (*got < wanted) break;  // cut off meanwhile
+  }
+  co_return Bytes(at);
+}
+
+Task<Result<std::size_t>> FileStore::Impl::read_piece(std::shared_ptr<ObjectFile> file,
+                                                      std::shared_ptr<std::byte> buffer, std::size_t length,
+                                                      std::uint64_t offset) {
+  std::size_t done = 0;
+  while (done < length) {
+    const std::span<std::byte> place(buffer.get() + done, length - done);
+    ssize_t count = read_at(file->fd.get(), place, offset + done, uring_ == nullptr ? 0 : RWF_NOWAIT);
+    if (uring_ != nullptr && would_wait(count)) {
+      const int result = co_await uring_->read(file->fd.get(), place, offset + done, buffer);
+      count = result;
+      if (result < 0) errno = -result;
+    }
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (count < 0) co_return failure("read", file->id, errno);
+    if (count == 0) break;
+    done += static_cast<std::size_t>(count);
+  }
+  co_return done;
+}
+
+// --- the rest ---
+
+Task<Status> FileStore::Impl::sync_descriptor(int fd, bool data_only, std::shared_ptr<void> kept,
+                                              ObjectId object) {
+  int error = 0;
+  if (uring_ != nullptr) {
+    do {
+      error = -co_await uring_->fsync(fd, data_only, kept);
+    } while (error == EINTR || error == EAGAIN);
+  } else {
+    error = (data_only ? ::fdatasync(fd) : ::fsync(fd)) == 0 ? 0 : errno;
+  }
+  co_return error == 0 ? Status() : failure("sync", object, error);
+}
+
+Task<Status> FileStore::Impl::sync(ObjectId object) {
+  Result<std::shared_ptr<ObjectFile>> file = files_.open(object, false);
+  if (!file.ok()) co_return file.status();
+  if (*file == nullptr) co_return Status();
+  TUTTI_CO_TRY(co_await sync_descriptor((*file)->fd.get(), true, *file, object));
+  co_return co_await sync_names(object);
+}
+
+// The name of a new file must be on disk as well, and that of its directory.
+Task<Status> FileStore::Impl::sync_names(ObjectId object) {
+  const std::uint64_t buckets = directory_.buckets_made();
+  if (synced_buckets_ < buckets) {
+    TUTTI_CO_TRY(co_await sync_descriptor(directory_.objects_fd(), false, nullptr, object));
+    synced_buckets_ = std::max(synced_buckets_, buckets);
+  }
+  const std::size_t bucket = ObjectDirectory::bucket(object);
+  const std::uint64_t created = files_.created_in(bucket);
+  if (synced_creations_[bucket] >= created) co_return Status();
+  const auto directory = std::make_shared<FileDescriptor>(directory_.open_bucket(bucket));
+  if (!directory->valid()) co_return failure("sync the directory of", object, errno);
+  TUTTI_CO_TRY(co_await sync_descriptor(directory->get(), false, directory, object));
+  synced_creations_[bucket] = std::max(synced_creations_[bucket], created);
+  co_return Status();
+}
+
+Task<void> FileStore::Impl::warm(ObjectId object) {
+  if (uring_ != nullptr) co_await uring_->stat(directory_.path_of(object));
+}
+
+SharedObject FileStore::Impl::share(ObjectId object) {
+  if (!mapped_) return {};
+  const Result<std::shared_ptr<ObjectFile>> opened = files_.open(object, false);
+  if (!opened.ok() || *opened == nullptr) return {};
+  ObjectFile& file = **opened;
+  if (file.shared == nullptr) {
+    // Not our own descriptor: nobody else may write.
+    FileDescriptor fd(directory_.open_object(object, O_RDONLY));
+    if (!fd.valid()) return {};
+    file.shared = std::make_shared<SharedDescriptor>(std::move(fd));
+    file.shared_key = ++last_key_;
+  }
+  return {file.shared_key, Bytes(file.length), file.shared};
+}
+
+Status FileStore::Impl::remove(ObjectId object) {
+  if (directory_.unlink_object(object) != 0 && errno != ENOENT) return failure("remove", object, errno);
+  files_.forget(object);
+  return {};
+}
+
+Result<std::optional<Bytes>> FileStore::Impl::length(ObjectId object) {
+  if (const std::shared_ptr<ObjectFile> file = files_.find(object)) {
+    if (file->uncommitted) return std::optional<Bytes>();
+    return std::optional(Bytes(file->length));
+  }
+  const off_t length = directory_.length_of(object);
+  if (length >= 0) return std::optional(Bytes(static_cast<std::uint64_t>(length)));
+  if (errno == ENOENT) return std::optional<Bytes>();
+  return failure("look at", object, errno);
+}
+
+Result<std::optional<Bytes>> FileStore::Impl::locate(ObjectId object, Bytes offset) {
+  if (directory_.on_tmpfs()) return std::optional<Bytes>();
+  const Result<std::shared_ptr<ObjectFile>> file = files_.open(object, false);
+  if (!file.ok()) return file.status();
+  if (*file == nullptr) return std::optional<Bytes>();
+  // A fiemap ends with an array of extents: room for one.
+  alignas(fiemap) std::array<std::byte, sizeof(fiemap) + sizeof(fiemap_extent)> query{};
+  auto* request = reinterpret_cast<fiemap*>(query.data());
+  request->fm_start = offset.count();
+  request->fm_length = 1;
+  request->fm_extent_count = 1;
+  if (::ioctl((*file)->fd.get(), FS_IOC_FIEMAP, request) != 0 || request->fm_mapped_extents == 0) {
+    return std::optional<Bytes>();
+  }
+  constexpr unsigned kNowhere = FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DELALLOC | FIEMAP_EXTENT_ENCODED;
+  fiemap_extent extent{};
+  std::memcpy(&extent, query.data() + sizeof(fiemap), sizeof(extent));
+  if ((extent.fe_flags & kNowhere) != 0 || extent.fe_logical > offset.count()) return std::optional<Bytes>();
+  return std::optional(Bytes(extent.fe_physical + (offset.count() - extent.fe_logical)));
+}
+
+Task<Result<std::vector<ObjectId>>> FileStore::Impl::list() {
+  std::vector<ObjectId> objects;
+  for (std::size_t bucket = 0; bucket < ObjectDirectory::kFanOut; ++bucket) {
+    TUTTI_CO_TRY(directory_.list_bucket(bucket, objects));
+    if (bucket % 16 == 15) co_await loop_.next_turn();
+  }
+  std::erase_if(objects, [this](ObjectId object) {
+    const std::shared_ptr<ObjectFile> file = files_.find(object);
+    return file != nullptr && file->uncommitted;
+  });
+  std::sort(objects.begin(), objects.end());
+  co_return objects;
+}
+
+Result<StoreSpace> FileStore::Impl::space() {
+  struct statvfs info {};
+  if (::fstatvfs(directory_.fd(), &info) != 0)
+    return Status::from_errno(errno, "ask for the space of the object store");
+  return StoreSpace{Bytes(info.f_blocks * info.f_frsize), Bytes(info.f_bavail * info.f_frsize)};
+}
+
+Result<std::unique_ptr<FileStore>> FileStore::open(Loop& loop, const std::string& directory,
+                                                   FileStoreOptions options) {
+  Result<ObjectDirectory> opened = ObjectDirectory::open(directory);
+  if (!opened.ok()) return opened.status();
+  auto impl = std::make_unique<Impl>(loop, *std::move(opened), std::move(options));
+  impl->start();
+  return std::unique_ptr<FileStore>(new FileStore(std::move(impl)));
+}
+
+FileStore::FileStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+FileStore::~FileStore() = default;
+
+Task<Result<Bytes>> FileStore::read(ObjectId object, Bytes offset, Bytes length, Sink& sink) {
+  return impl_->read(object, offset, length, sink);
+}
+Task<Status> FileStore::write(ObjectId object, Bytes offset, Bytes length, Source& source) {
+  return impl_->write(object, offset, length, source);
+}
+Task<Status> FileStore::truncate(ObjectId object, Bytes length) { return impl_->truncate(object, length); }
+Task<Status> FileStore::sync(ObjectId object) { return impl_->sync(object); }
+Task<Status> FileStore::remove(ObjectId object) { co_return impl_->remove(object); }
+Task<Result<std::optional<Bytes>>> FileStore::length(ObjectId object) { co_return impl_->length(object); }
+Task<Result<std::optional<Bytes>>> FileStore::locate(ObjectId object, Bytes offset) {
+  co_return impl_->locate(object, offset);
+}
+Task<Result<std::vector<ObjectId>>> FileStore::list() { return impl_->list(); }
+Result<StoreSpace> FileStore::space() { return impl_->space(); }
+bool FileStore::cold(ObjectId object) const { return impl_->cold(object); }
+Task<void> FileStore::warm(ObjectId object) { return impl_->warm(object); }
+SharedObject FileStore::share(ObjectId object) { return impl_->share(object); }
+bool FileStore::mapped() const { return impl_->mapped(); }
+
+}  // namespace tutti

@@ -1,0 +1,63 @@
+// FileStore: Store in a directory of a local file system, one file per object.
+//
+//   DIRECTORY/format                 version of the layout; locked while a store is open
+//   DIRECTORY/objects/c4/00000000000001c4  the object with that id, below the low byte of the id
+//
+// On tmpfs an object is mapped and the mapping handed to Source and Sink, so that bytes move once. Elsewhere
+// they pass through pooled buffers: inline when the page cache can take or give them without waiting, through
+// io_uring otherwise. Belongs to the thread of its loop.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "env/real/loop/loop.h"
+#include "env/store.h"
+
+namespace tutti {
+
+struct FileStoreOptions {
+  std::size_t open_files = 512;         // descriptors kept open; more while more are in use
+  std::size_t buffers = 64;             // pooled pieces for file systems that are not mapped
+  std::size_t buffer_size = 256 << 10;  // multiple of 4096
+  bool map = true;                      // map objects on tmpfs
+  bool io_uring = true;                 // without it, operations that must wait block the loop
+  Log log;
+};
+
+class FileStore final : public Store {
+ public:
+  // Makes the directory (not its parents) and the format file where they are missing. Code::version if the
+  // directory was written by a newer Tutti, Code::busy if another process has it open.
+  static Result<std::unique_ptr<FileStore>> open(Loop& loop, const std::string& directory,
+                                                 FileStoreOptions options = {});
+  ~FileStore() override;
+
+  Task<Result<Bytes>> read(ObjectId object, Bytes offset, Bytes length, Sink& sink) override;
+  Task<Status> write(ObjectId object, Bytes offset, Bytes length, Source& source) override;
+  Task<Status> truncate(ObjectId object, Bytes length) override;
+  Task<Status> sync(ObjectId object) override;
+  Task<Status> remove(ObjectId object) override;
+  Task<Result<std::optional<Bytes>>> length(ObjectId object) override;
+  Task<Result<std::optional<Bytes>>> locate(ObjectId object, Bytes offset) override;
+  Task<Result<std::vector<ObjectId>>> list() override;
+  Result<StoreSpace> space() override;
+  [[nodiscard]] bool in_memory() const override { return mapped(); }
+  [[nodiscard]] bool cold(ObjectId object) const override;
+  Task<void> warm(ObjectId object) override;
+  SharedObject share(ObjectId object) override;
+
+  // Whether objects are mapped (the directory is on tmpfs and the option is on).
+  [[nodiscard]] bool mapped() const;
+
+ private:
+  class Impl;
+  explicit FileStore(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,88 @@
+#include "env/real/store/object_file.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+
+namespace tutti {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+// Address space costs nothing, a new mapping costs the page tables of the old one.
+constexpr std::uint64_t kFirstWindow = 1ULL << 30U;
+
+#ifdef MADV_POPULATE_WRITE
+constexpr int kPopulate = MADV_POPULATE_WRITE;
+#else
+constexpr int kPopulate = 23;
+#endif
+
+constexpr std::uint64_t page_start(std::uint64_t offset) { return offset / kPage * kPage; }
+constexpr std::uint64_t page_end(std::uint64_t offset) { return page_start(offset + kPage - 1); }
+
+}  // namespace
+
+std::shared_ptr<ObjectMapping> ObjectMapping::make(int fd, std::uint64_t window) {
+  void* base = ::mmap(nullptr, window, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (base == MAP_FAILED) return nullptr;
+  ::madvise(base, window, MADV_DONTDUMP);
+  return std::shared_ptr<ObjectMapping>(new ObjectMapping(static_cast<std::byte*>(base), window));
+}
+
+ObjectMapping::~ObjectMapping() { ::munmap(base_, window_); }
+
+std::span<std::byte> ObjectMapping::place(std::uint64_t offset, std::uint64_t length) {
+  const std::uint64_t start = page_start(offset);
+  const std::uint64_t end = page_end(offset + length);
+  if (!present_.contains(start, end)) {
+    // All at once is cheaper than a fault for each page. A kernel that does not know this lets them fault.
+    if (::madvise(base_ + start, end - start, kPopulate) != 0 && errno != EINVAL) return {};
+    present_.add(start, end);
+  }
+  return {base_ + offset, length};
+}
+
+void ObjectFile::note_allocated(std::uint64_t offset, std::uint64_t count) {
+  if (count > 0) allocated.add(page_start(offset), page_end(offset + count));
+}
+
+bool ObjectFile::is_allocated(std::uint64_t offset, std::uint64_t count) {
+  const std::uint64_t start = page_start(offset);
+  const std::uint64_t end = page_end(offset + count);
+  if (allocated.contains(start, end)) return true;
+  const off_t hole = ::lseek(fd.get(), static_cast<off_t>(offset), SEEK_HOLE);
+  if (hole < 0 || static_cast<std::uint64_t>(hole) <= offset) return false;
+  allocated.add(start, page_end(static_cast<std::uint64_t>(hole)));
+  return allocated.contains(start, end);
+}
+
+int ObjectFile::cut(std::uint64_t new_length) {
+  if (::ftruncate(fd.get(), static_cast<off_t>(new_length)) != 0) return errno;
+  allocated.cut(page_end(new_length));
+  return 0;
+}
+
+MappedRange::MappedRange(std::shared_ptr<ObjectFile> file, std::uint64_t offset, std::uint64_t length)
+    : file_(std::move(file)) {
+  ObjectFile& target = *file_;
+  if (length == 0 || target.shrinking > 0 || offset + length > target.length) return;
+  if (!target.is_allocated(offset, length)) return;
+  if (target.mapping == nullptr || target.mapping->window() < offset + length) {
+    target.mapping =
+        ObjectMapping::make(target.fd.get(), std::bit_ceil(std::max(kFirstWindow, target.length)));
+    if (target.mapping == nullptr) return;
+  }
+  place_ = target.mapping->place(offset, length);
+  if (place_.empty()) return;
+  mapping_ = target.mapping;
+  if (target.map_users++ == 0) target.unmapped.reset();
+}
+
+MappedRange::~MappedRange() {
+  if (mapping_ != nullptr && --file_->map_users == 0) file_->unmapped.set();
+}
+
+}  // namespace tutti

@@ -1,0 +1,370 @@
+#include "env/sim/store/device_store.h"
+
+#include <algorithm>
+
+namespace tutti {
+
+namespace {
+// Write-backs handed to the scheduler at a time, so that it has something to sort.
+constexpr std::size_t kWriteBacks = 64;
+
+Bytes part_of(Bytes size, double ratio) {
+  return Bytes(static_cast<std::uint64_t>(static_cast<double>(size.count()) * ratio));
+}
+}  // namespace
+
+DeviceStore::DeviceStore(Clock& clock, Store& inner, std::unique_ptr<Device> device,
+                         std::unique_ptr<IoScheduler> scheduler, const DeviceStoreOptions& options)
+    : clock_(clock),
+      inner_(inner),
+      options_(options),
+      queue_(clock, std::move(device), std::move(scheduler)),
+      placement_(queue_.device().capacity(), options.placement),
+      cache_(options.cache.size),
+      background_limit_(part_of(options.cache.size, options.cache.background_ratio)),
+      dirty_limit_(part_of(options.cache.size, options.cache.dirty_ratio)),
+      drained_(clock.executor()),
+      slots_(clock.executor(), kWriteBacks),
+      expire_(*this),
+      scope_(clock.executor()) {
+  options_.largest_request = std::max(options_.largest_request, Bytes(kCachePage));
+  background_limit_ =
+      std::min(background_limit_, dirty_limit_);  // else throttled writers would wait for ever
+  drained_.set();
+}
+DeviceStore::~DeviceStore() = default;
+
+DeviceStore::ObjectRef DeviceStore::state(ObjectId object) {
+  auto& slot = objects_[object];
+  if (!slot) slot = std::make_shared<Object>(clock_.executor());
+  return slot;
+}
+
+// 0 for an object that does not exist.
+Task<Result<Bytes>> DeviceStore::length_of(ObjectId object) {
+  const auto found = objects_.find(object);
+  if (found != objects_.end() && found->second->length) co_return *found->second->length;
+  const Result<std::optional<Bytes>> length = co_await inner_.length(object);
+  if (!length.ok()) co_return length.status();
+  if (!*length) co_return Bytes();
+  state(object)->length = **length;
+  co_return **length;
+}
+
+// Inodes lie at the begin of a block group, the data of their files behind: half a group away on average. With a cache of
+// size 0 nothing is kept, nor are inodes modelled.
+Task<void> DeviceStore::need_inode(ObjectId object) {
+  const ObjectRef state = this->state(object);
+  if (state->inode || !options_.inodes || options_.cache.size == Bytes()) co_return;
+  if (state->inode_read) {
+    const std::shared_ptr<Event> read = state->inode_read;
+    co_await read->wait();
+    co_return;
+  }
+  const std::shared_ptr<Event> read = state->inode_read = std::make_shared<Event>(clock_.executor());
+  IoDescription what;
+  what.stream = object.value;
+  what.address = placement_.locate(object, Bytes()) + options_.placement.extent / 2;
+  what.length = Bytes(kCachePage);
+  co_await queue_.io(what);
+  state->inode = true;
+  state->inode_read.reset();
+  read->set();
+}
+
+bool DeviceStore::cold(ObjectId object) const {
+  if (!options_.inodes || options_.cache.size == Bytes()) return false;
+  const auto found = objects_.find(object);
+  return found == objects_.end() || !found->second->inode;
+}
+
+Task<void> DeviceStore::warm(ObjectId object) {
+  const Result<Bytes> length = co_await length_of(object);
+  if (length.ok() && *length > Bytes()) co_await need_inode(object);
+}
+
+void DeviceStore::drop_caches() {
+  cache_.drop_clean();
+  for (auto& [id, object] : objects_) object->inode = false;
+}
+
+Task<void> DeviceStore::device_io(ObjectId object, Bytes from, Bytes to, bool write, bool background) {
+  while (from < to) {
+    IoDescription what;
+    what.write = write;
+    what.background = background;
+    what.stream = object.value;
+    what.address = placement_.locate(object, from);
+    what.length = std::min({to - from, placement_.contiguous(from), options_.largest_request});
+    co_await queue_.io(what);
+    from += what.length;
+  }
+}
+
+Task<Result<Bytes>> DeviceStore::read(ObjectId object, Bytes offset, Bytes length, Sink& sink) {
+  const Result<Bytes> known = co_await length_of(object);
+  if (!known.ok()) co_return known.status();
+  const Bytes end = offset < *known ? std::min(*known, offset + std::min(length, *known - offset)) : offset;
+  if (offset < end) {
+    statistics_.read += end - offset;
+    co_await need_inode(object);
+    if (options_.cache.size == Bytes()) {
+      co_await device_io(object, offset, end, false, false);
+    } else {
+      const auto pages = [](Bytes bytes) { return (bytes.count() + kCachePage - 1) / kCachePage; };
+      co_await cached_read(object, offset.count() / kCachePage, pages(end), pages(*known));
+    }
+  }
+  co_return co_await inner_.read(object, offset, length, sink);
+}
+
+Task<void> DeviceStore::cached_read(ObjectId object, std::uint64_t first, std::uint64_t end,
+                                    std::uint64_t end_of_object) {
+  bool waited = false;
+  for (std::uint64_t page = first; page < end;) {
+    const ObjectRef state = this->state(object);  // another one if the object was removed during a wait
+    const PageCache::Run run = cache_.look(object, page, end - page);
+    if (run.state == PageCache::State::missing) {
+      start_window(object, state, page, end - page, end_of_object);
+      waited = true;
+      continue;
+    }
+    // Passing the marker starts the next window, before waiting for this one.
+    const std::uint64_t marker = state->read_ahead.marker();
+    if (state->read_ahead.active() && marker >= page && marker < page + run.count && marker < end_of_object) {
+      start_window(object, state, marker, end - marker, end_of_object);
+    }
+    if (run.state == PageCache::State::pending) {
+      waited = true;
+      co_await wait_pending(state, page);
+      continue;
+    }
+    if (!waited) statistics_.hit += Bytes(run.count * kCachePage);
+    page += run.count;
+  }
+  state(object)->read_ahead.read_up_to(end - 1);
+}
+
+// Reads the window that read-ahead wants, and at least something from a missing `page` on.
+void DeviceStore::start_window(ObjectId object, const ObjectRef& state, std::uint64_t page,
+                               std::uint64_t wanted, std::uint64_t end) {
+  const std::uint64_t most = options_.cache.read_ahead.count() / kCachePage;
+  const ReadAhead::Window window = state->read_ahead.next(page, wanted, most);
+  const std::uint64_t stop = std::min(window.first + window.count, end);
+  for (std::uint64_t at = window.first; at < stop;) {
+    const PageCache::Run run = cache_.look(object, at, stop - at);
+    if (run.state == PageCache::State::missing) start_fetch(object, state, at, run.count);
+    at += run.count;
+  }
+  // The window may lie ahead of a page that was evicted from an earlier one.
+  const PageCache::Run run = cache_.look(object, page, wanted);
+  if (run.state == PageCache::State::missing) start_fetch(object, state, page, run.count);
+}
+
+void DeviceStore::start_fetch(ObjectId object, const ObjectRef& state, std::uint64_t first,
+                              std::uint64_t count) {
+  const PageCache::Range range{object, first, count};
+  cache_.begin_fetch(range);
+  state->fetches.push_back(std::make_shared<Fetch>(clock_.executor(), range));
+  scope_.spawn(run_fetch(state, state->fetches.back()));
+}
+
+Task<void> DeviceStore::run_fetch(ObjectRef state, std::shared_ptr<Fetch> fetch) {
+  const PageCache::Range range = fetch->range;
+  const Bytes from(range.first * kCachePage);
+  co_await device_io(range.object, from, from + Bytes(range.count * kCachePage), false, false);
+  cache_.end_fetch(range);
+  std::erase(state->fetches, fetch);
+  fetch->done.set();
+}
+
+Task<void> DeviceStore::wait_pending(ObjectRef state, std::uint64_t page) {
+  for (const auto& each : state->fetches) {
+    if (page < each->range.first || page >= each->range.first + each->range.count) continue;
+    const std::shared_ptr<Fetch> fetch = each;
+    co_await fetch->done.wait();
+    co_return;
+  }
+}
+
+Task<Status> DeviceStore::write(ObjectId object, Bytes offset, Bytes length, Source& source) {
+  const Result<Bytes> known = co_await length_of(object);
+  if (!known.ok()) co_return known.status();
+  if (*known > Bytes()) {
+    co_await need_inode(object);
+  } else {
+    state(object)->inode = true;  // it is made now
+  }
+  Status status = co_await inner_.write(object, offset, length, source);
+  if (length == Bytes() || !status.ok()) {
+    state(object)->length.reset();  // a failed write may have grown the object
+    co_return status;
+  }
+  const ObjectRef state = this->state(object);
+  state->length = std::max(state->length.value_or(*known), offset + length);
+  statistics_.written += length;
+  if (options_.cache.size == Bytes()) {
+    co_await device_io(object, offset, offset + length, true, false);
+    co_return status;
+  }
+  co_await read_partial_pages(object, offset, length, *known);
+  const std::uint64_t first = offset.count() / kCachePage;
+  const std::uint64_t last = (offset + length - Bytes(1)).count() / kCachePage;
+  const PageCache::Range range{object, first, last - first + 1};
+  cache_.write(range, clock_.now());
+  if (should_flush()) {
+    start_flusher();
+  } else if (!expire_.armed() && !flushing_) {
+    clock_.executor().arm(expire_, cache_.oldest_dirty() + options_.cache.dirty_expire);
+  }
+  co_await throttle();
+  co_return status;
+}
+
+// A page that is written in part, and held something before, has to be read first.
+Task<void> DeviceStore::read_partial_pages(ObjectId object, Bytes offset, Bytes length, Bytes old_length) {
+  const Bytes end = offset + length;
+  for (const Bytes edge : {offset, end}) {
+    if (edge.count() % kCachePage == 0) continue;
+    const std::uint64_t page = edge.count() / kCachePage;
+    if (page * kCachePage >= old_length.count()) continue;
+    if (edge == end && old_length <= end && offset.count() <= page * kCachePage)
+      continue;  // all of it is new
+    while (cache_.look(object, page, 1).state != PageCache::State::present) {
+      const ObjectRef state = this->state(object);
+      if (cache_.look(object, page, 1).state == PageCache::State::missing)
+        start_fetch(object, state, page, 1);
+      co_await wait_pending(state, page);
+    }
+  }
+}
+
+Task<void> DeviceStore::throttle() {
+  if (cache_.dirty() + writing_back_ <= dirty_limit_) co_return;
+  const Nanos since = clock_.now();
+  while (cache_.dirty() + writing_back_ > dirty_limit_) {
+    start_flusher();
+    drained_.reset();
+    co_await drained_.wait();
+  }
+  statistics_.throttled += clock_.now() - since;
+}
+
+bool DeviceStore::should_flush() const {
+  const Nanos oldest = cache_.oldest_dirty();
+  if (oldest == Nanos::max()) return false;
+  return cache_.dirty() + writing_back_ > background_limit_ ||
+         oldest + options_.cache.dirty_expire <= clock_.now();
+}
+
+void DeviceStore::start_flusher() {
+  if (flushing_) return;
+  flushing_ = true;
+  expire_.disarm();
+  scope_.spawn(flush_loop());
+}
+
+Task<void> DeviceStore::flush_loop() {
+  while (should_flush()) {
+    co_await slots_.acquire();
+    const auto range = cache_.take_dirty(options_.largest_request.count() / kCachePage);
+    if (!range) {
+      slots_.release();
+      break;
+    }
+    start_write_back(state(range->object), *range, true);
+  }
+  flushing_ = false;
+  if (cache_.dirty() > Bytes()) {
+    clock_.executor().arm(expire_, cache_.oldest_dirty() + options_.cache.dirty_expire);
+  }
+}
+
+// Takes over a slot. Counts before the task starts, so that whoever waits for the count sees it.
+void DeviceStore::start_write_back(const ObjectRef& state, const PageCache::Range& range, bool background) {
+  writing_back_ += Bytes(range.count * kCachePage);
+  ++state->writing_back;
+  scope_.spawn(write_back(state, range, background));
+}
+
+Task<void> DeviceStore::write_back(ObjectRef state, PageCache::Range range, bool background) {
+  const Bytes from(range.first * kCachePage);
+  const Bytes bytes(range.count * kCachePage);
+  co_await device_io(range.object, from, from + bytes, true, background);
+  writing_back_ -= bytes;
+  if (--state->writing_back == 0) state->written.set();
+  slots_.release();
+  if (cache_.dirty() + writing_back_ <= dirty_limit_) drained_.set();
+}
+
+Task<void> DeviceStore::write_back_object(ObjectId object) {
+  const ObjectRef state = this->state(object);
+  for (;;) {
+    co_await slots_.acquire();
+    const auto range = cache_.take_dirty(object, options_.largest_request.count() / kCachePage);
+    if (!range) break;
+    start_write_back(state, *range, false);
+  }
+  slots_.release();
+  while (state->writing_back > 0) {
+    state->written.reset();
+    co_await state->written.wait();
+  }
+}
+
+Task<Status> DeviceStore::sync(ObjectId object) {
+  if (objects_.contains(object)) co_await write_back_object(object);
+  co_return co_await inner_.sync(object);
+}
+
+Task<void> DeviceStore::flush() {
+  std::vector<ObjectId> ids;
+  for (const auto& [id, object] : objects_) ids.push_back(id);
+  for (const ObjectId id : ids) co_await write_back_object(id);
+}
+
+void DeviceStore::power_loss() {
+  scope_.cancel();
+  std::vector<ObjectId> ids;
+  for (const auto& [id, object] : objects_) ids.push_back(id);
+  for (const ObjectId id : ids) cache_.drop(id);
+  objects_.clear();
+  writing_back_ = Bytes();
+  flushing_ = false;
+  expire_.disarm();
+  slots_.release(kWriteBacks - slots_.available());
+  drained_.set();
+}
+
+Task<Status> DeviceStore::truncate(ObjectId object, Bytes length) {
+  Status status = co_await inner_.truncate(object, length);
+  const ObjectRef state = this->state(object);
+  state->length.reset();
+  if (!status.ok()) co_return status;
+  state->length = length;
+  cache_.drop(object, (length.count() + kCachePage - 1) / kCachePage);
+  co_return status;
+}
+
+Task<Status> DeviceStore::remove(ObjectId object) {
+  Status status = co_await inner_.remove(object);
+  if (!status.ok()) co_return status;
+  cache_.drop(object);
+  placement_.remove(object);
+  objects_.erase(object);
+  co_return status;
+}
+
+Task<Result<std::optional<Bytes>>> DeviceStore::length(ObjectId object) { return inner_.length(object); }
+
+Task<Result<std::optional<Bytes>>> DeviceStore::locate(ObjectId object, Bytes offset) {
+  const Result<std::optional<Bytes>> length = co_await inner_.length(object);
+  if (!length.ok()) co_return length.status();
+  if (!*length) co_return std::optional<Bytes>();
+  co_return std::optional<Bytes>(placement_.locate(object, offset));
+}
+
+Task<Result<std::vector<ObjectId>>> DeviceStore::list() { return inner_.list(); }
+Result<StoreSpace> DeviceStore::space() { return inner_.space(); }
+
+}  // namespace tutti

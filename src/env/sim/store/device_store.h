@@ -1,0 +1,136 @@
+// DeviceStore: any Store, slowed down to the speed of a modelled device with its page cache and scheduler.
+//
+// The bytes live in the wrapped store; this decides when operations end. A read waits for the pages that are
+// not cached, then reads the wrapped store. A write writes the wrapped store, makes pages dirty, and waits
+// while too many are; they are written back in the background. sync() waits for the object's. With a cache of
+// size 0 every read and write waits for the device itself. Over a MemoryStore this is the simulated world's
+// disk; over a FileStore, on a real clock, it shows the effects of a disk that the machine does not have.
+//
+// Metadata operations (length, list, remove) take no time; but the inode of an object that exists and is used for the
+// first time, or after drop_caches(), is read from its block group first. The wrapped store and the clock must outlive this,
+// and nobody else may change the wrapped store. The device has one stream for each object.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "env/clock.h"
+#include "env/scope.h"
+#include "env/sim/device/placement.h"
+#include "env/sim/device/queue.h"
+#include "env/sim/store/page_cache.h"
+#include "env/sim/store/read_ahead.h"
+#include "env/store.h"
+#include "env/sync.h"
+
+namespace tutti {
+
+struct DeviceStoreOptions {
+  PageCacheOptions cache;
+  PlacementOptions placement;
+  Bytes largest_request = 512_KiB;  // what goes to the device at once
+  bool inodes = true;  // the first use of an object that is not in memory reads its inode from the device
+};
+
+struct DeviceStoreStatistics {
+  Bytes read;  // asked for
+  Bytes written;
+  Bytes hit;        // of the reads, found in the cache at once
+  Nanos throttled;  // writers waited for write-back, in sum
+};
+
+class DeviceStore final : public Store {
+ public:
+  DeviceStore(Clock& clock, Store& inner, std::unique_ptr<Device> device,
+              std::unique_ptr<IoScheduler> scheduler, const DeviceStoreOptions& options = {});
+  ~DeviceStore() override;
+
+  Task<Result<Bytes>> read(ObjectId object, Bytes offset, Bytes length, Sink& sink) override;
+  Task<Status> write(ObjectId object, Bytes offset, Bytes length, Source& source) override;
+  Task<Status> truncate(ObjectId object, Bytes length) override;
+  Task<Status> sync(ObjectId object) override;
+  Task<Status> remove(ObjectId object) override;
+  Task<Result<std::optional<Bytes>>> length(ObjectId object) override;
+  // The place on the modelled device; nothing if the object does not exist.
+  Task<Result<std::optional<Bytes>>> locate(ObjectId object, Bytes offset) override;
+  [[nodiscard]] bool cold(ObjectId object) const override;
+  Task<void> warm(ObjectId object) override;
+  Task<Result<std::vector<ObjectId>>> list() override;
+  Result<StoreSpace> space() override;
+
+  // Writes back all that is dirty.
+  Task<void> flush();
+  // Forgets clean pages, as before a measurement. flush() first to forget all.
+  void drop_caches();
+  // Forgets everything in memory and in the device's queue; the wrapped store decides what its own crash()
+  // keeps. No operation may be under way.
+  void power_loss();
+
+  [[nodiscard]] const DeviceStatistics& device_statistics() const { return queue_.statistics(); }
+  [[nodiscard]] const DeviceStoreStatistics& statistics() const { return statistics_; }
+  [[nodiscard]] const PageCache& cache() const { return cache_; }
+
+ private:
+  // A read from the device that others may wait for.
+  struct Fetch {
+    Fetch(Executor& executor, const PageCache::Range& pages) : range(pages), done(executor) {}
+    PageCache::Range range;
+    Event done;
+  };
+  struct Object {
+    explicit Object(Executor& executor) : written(executor) {}
+    ReadAhead read_ahead;
+    std::vector<std::shared_ptr<Fetch>> fetches;
+    std::size_t writing_back = 0;
+    Event written;                      // set when writing_back falls to 0
+    std::optional<Bytes> length;        // known only if set
+    bool inode = false;                 // in memory
+    std::shared_ptr<Event> inode_read;  // under way
+  };
+  using ObjectRef = std::shared_ptr<Object>;
+  struct ExpireTimer : Timer {
+    explicit ExpireTimer(DeviceStore& owner) : Timer(&fire), store(owner) {}
+    static void fire(Timer* self) { static_cast<ExpireTimer*>(self)->store.start_flusher(); }
+    DeviceStore& store;
+  };
+
+  ObjectRef state(ObjectId object);
+  Task<Result<Bytes>> length_of(ObjectId object);
+  Task<void> need_inode(ObjectId object);
+  Task<void> device_io(ObjectId object, Bytes from, Bytes to, bool write, bool background);
+  Task<void> cached_read(ObjectId object, std::uint64_t first, std::uint64_t end,
+                         std::uint64_t end_of_object);
+  void start_window(ObjectId object, const ObjectRef& state, std::uint64_t page, std::uint64_t wanted,
+                    std::uint64_t end);
+  void start_fetch(ObjectId object, const ObjectRef& state, std::uint64_t first, std::uint64_t count);
+  Task<void> run_fetch(ObjectRef state, std::shared_ptr<Fetch> fetch);
+  Task<void> wait_pending(ObjectRef state, std::uint64_t page);
+  Task<void> read_partial_pages(ObjectId object, Bytes offset, Bytes length, Bytes old_length);
+  Task<void> throttle();
+  void start_flusher();
+  [[nodiscard]] bool should_flush() const;
+  Task<void> flush_loop();
+  void start_write_back(const ObjectRef& state, const PageCache::Range& range, bool background);
+  Task<void> write_back(ObjectRef state, PageCache::Range range, bool background);
+  Task<void> write_back_object(ObjectId object);
+
+  Clock& clock_;
+  Store& inner_;
+  DeviceStoreOptions options_;
+  DeviceQueue queue_;
+  Placement placement_;
+  PageCache cache_;
+  std::map<ObjectId, ObjectRef> objects_;
+  Bytes background_limit_;
+  Bytes dirty_limit_;
+  Bytes writing_back_;
+  bool flushing_ = false;
+  Event drained_;  // set while writers may go on
+  Semaphore slots_;
+  DeviceStoreStatistics statistics_;
+  ExpireTimer expire_;
+  Scope scope_;
+};
+
+}  // namespace tutti

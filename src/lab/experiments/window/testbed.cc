@@ -1,0 +1,184 @@
+#include "lab/experiments/window/testbed.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "policy/request/window.h"
+
+namespace tutti {
+namespace {
+
+constexpr Nanos kWakeJitter = 500_us;
+constexpr Nanos kStartJitter = 200_us;
+constexpr std::uint64_t kPaperIds = 32768;
+
+Status check(const ScenarioResult& result) {
+  for (const ApplicationResult& application : result.applications) {
+    if (application.failed > 0) {
+      return {Code::internal,
+              fmt::format("a request of {} failed: {}", application.name, application.first_error)};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view medium_name(Medium medium) { return medium == Medium::hdd ? "hdd" : "ssd"; }
+
+std::string uncoordinated() { return "fcfs;dispatch_depth=1"; }
+
+std::string coordinated(Medium medium) { return with_default_interval("window", medium == Medium::hdd); }
+
+std::string coordinated(Nanos interval) { return fmt::format("window;interval={}", interval.millis()); }
+
+Scenario make_testbed(Medium medium, std::uint32_t servers, const std::string& policy, std::uint64_t seed) {
+  Scenario scenario;
+  SimClusterOptions& cluster = scenario.cluster;
+  cluster.seed = seed;
+  cluster.servers = servers;
+  cluster.policy = policy;
+  cluster.nic = medium == Medium::hdd ? NicModel::gigabit_ethernet() : NicModel::infiniband_4x_ddr();
+  cluster.fabric.wake_jitter = kWakeJitter;
+  cluster.storage.device = medium == Medium::hdd ? SimDevice::hdd : SimDevice::ssd;
+  cluster.storage.phantom = true;
+  cluster.storage.store.cache.background_ratio = 0;
+  cluster.storage.store.cache.dirty_ratio = 0;
+  return scenario;
+}
+
+void add_applications(Scenario& scenario, const ApplicationSpec& like, std::uint32_t count) {
+  for (std::uint32_t i = 0; i < count; ++i) {
+    scenario.applications.push_back(like);
+    scenario.applications.back().name = fmt::format("app{}", scenario.applications.size());
+  }
+}
+
+void settle(Scenario& scenario) {
+  Random random(mix64(scenario.cluster.seed));
+  const Nanos start = Nanos(static_cast<std::int64_t>(random.below(1'000'000'000)));
+  std::uint32_t processes = 0;
+  std::vector<std::uint64_t> taken;
+  for (ApplicationSpec& application : scenario.applications) {
+    do {
+      application.id = random.between(1, kPaperIds - 1);
+    } while (std::find(taken.begin(), taken.end(), application.id) != taken.end());
+    taken.push_back(application.id);
+    application.start += start;
+    application.start_jitter = kStartJitter;
+    processes += application.processes;
+  }
+  scenario.cluster.client_nodes = processes;
+}
+
+std::string testbed_settings(std::uint64_t seeds) {
+  return fmt::format(
+      "HDD with Gigabit Ethernet, SSD with InfiniBand 4x DDR; a message waits 0 to {} for its process, "
+      "processes "
+      "start within {}; random application ids; {} seeds",
+      to_string(kWakeJitter), to_string(kStartJitter), seeds);
+}
+
+Result<std::vector<ScenarioResult>> run_all(const std::vector<Scenario>& scenarios,
+                                            const ExperimentOptions& options) {
+  std::vector<std::optional<Result<ScenarioResult>>> outcomes(scenarios.size());
+  std::atomic<std::size_t> next{0};
+  std::size_t done = 0;
+  std::mutex mutex;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < scenarios.size(); i = next++) {
+      auto result = run_scenario(scenarios[i]);
+      const std::lock_guard lock(mutex);
+      outcomes[i] = std::move(result);
+      if (options.progress) options.progress(++done, scenarios.size());
+    }
+  };
+  std::vector<std::thread> threads;
+  for (unsigned i = 1; i < options.threads; ++i) threads.emplace_back(work);
+  work();
+  for (std::thread& thread : threads) thread.join();
+  std::vector<ScenarioResult> results;
+  for (auto& outcome : outcomes) {
+    if (!outcome->ok()) return outcome->status();
+    TUTTI_TRY(check(**outcome));
+    results.push_back(std::move(**outcome));
+  }
+  return results;
+}
+
+double completion(const ApplicationResult& application) {
+  return (application.end - application.start).seconds();
+}
+
+double mean_completion(const ScenarioResult& result) {
+  std::vector<double> values;
+  for (const ApplicationResult& application : result.applications) values.push_back(completion(application));
+  return mean(values);
+}
+
+double spread(const ScenarioResult& result) {
+  double earliest = 0;
+  double latest = 0;
+  for (const ApplicationResult& application : result.applications) {
+    Nanos first = Nanos::max();
+    Nanos last;
+    for (const Nanos finish : application.server_finish) {
+      if (finish < Nanos()) continue;
+      first = std::min(first, finish);
+      last = std::max(last, finish);
+    }
+    earliest += first.seconds();
+    latest += last.seconds();
+  }
+  return latest / earliest;
+}
+
+double bandwidth(const ScenarioResult& result) {
+  Nanos first = Nanos::max();
+  Nanos last;
+  Bytes bytes;
+  for (const ApplicationResult& application : result.applications) {
+    first = std::min(first, application.start);
+    last = std::max(last, application.end);
+    bytes += application.bytes;
+  }
+  return static_cast<double>(bytes.count()) / (last - first).seconds();
+}
+
+double jain(const std::vector<double>& values) {
+  double sum = 0;
+  double squares = 0;
+  for (const double value : values) {
+    sum += value;
+    squares += value * value;
+  }
+  return squares > 0 ? sum * sum / (static_cast<double>(values.size()) * squares) : 1;
+}
+
+double mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return values.empty() ? 0 : sum / static_cast<double>(values.size());
+}
+
+double deviation(const std::vector<double>& values) {
+  if (values.size() < 2) return 0;
+  const double middle = mean(values);
+  double sum = 0;
+  for (const double value : values) sum += (value - middle) * (value - middle);
+  return std::sqrt(sum / static_cast<double>(values.size() - 1));
+}
+
+double rounded(double value) {
+  if (value == 0 || !std::isfinite(value)) return value;
+  const double unit = std::pow(10.0, 5 - std::ceil(std::log10(std::abs(value))));
+  return std::round(value * unit) / unit;
+}
+
+}  // namespace tutti

@@ -1,0 +1,73 @@
+// The testbed of paper 1 (section 5.1), the same for all its experiments, and what they share.
+//
+// HDD with Gigabit Ethernet, SSD with InfiniBand 4x DDR (the paper says 4x; DDR was the common rate of its year), one
+// device model each. Every process has a node of its own. Caches are cold, and servers write through, so that memory
+// hides neither reads nor writes.
+//
+// Without coordination is fcfs, with it is window, both one request at a time: "the trove module handles operations one
+// by one from the head of the shared queue", and the order is all that differs: of applications and, within one, of
+// offsets. coord-beyond tells the two apart. The default of fcfs, 16 at once as in PVFS2, stands beside them in
+// coord-spread and coord-beyond.
+//
+// Chance, and where it comes from:
+//  - A process that a message is for runs 0 to 500 us after the message came, uniformly: interrupts that cards hold back
+//    and the scheduling of a busy node. So one request reaches its servers at different times, which the paper calls
+//    nonuniform network delays. Without it fcfs would serve all servers in the same order by itself.
+//  - Processes that start together do so within 200 us, as after a barrier.
+//  - Application ids are random, as the paper generates them; a burst falls anywhere into a window; files lie anywhere on
+//    the disks, alike on all servers (env/sim/device/placement.h).
+// The times are assumed; no experiment but coord-model, which is about none of it, changes them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lab/experiments/experiment.h"
+#include "lab/scenario/scenario.h"
+
+namespace tutti {
+
+enum class Medium : std::uint8_t { hdd, ssd };
+std::string_view medium_name(Medium medium);
+
+// What stands for "without coordination" and "with" in every comparison.
+std::string uncoordinated();
+// The paper's policy with its default interval for the medium, or with this one.
+std::string coordinated(Medium medium);
+std::string coordinated(Nanos interval);
+
+// An empty testbed.
+Scenario make_testbed(Medium medium, std::uint32_t servers, const std::string& policy, std::uint64_t seed);
+// `count` applications alike; names, random ids and a random common start within a second are given here, by the
+// scenario's seed. Call once, when all are there.
+void add_applications(Scenario& scenario, const ApplicationSpec& like, std::uint32_t count);
+void settle(Scenario& scenario);
+
+std::string testbed_settings(std::uint64_t seeds);
+
+// Runs all, several at a time, and returns results in the order of the scenarios; the first error if one fails, also
+// if a request failed.
+Result<std::vector<ScenarioResult>> run_all(const std::vector<Scenario>& scenarios,
+                                            const ExperimentOptions& options);
+
+// Seconds from the application's first request to its last answer.
+double completion(const ApplicationResult& application);
+// Mean over applications.
+double mean_completion(const ScenarioResult& result);
+// When the last server is done with an application over when the first is; each the mean over the applications.
+double spread(const ScenarioResult& result);
+// Bytes per second from the first request to the last answer.
+double bandwidth(const ScenarioResult& result);
+// Jain's index of the values: 1 if all are equal, 1/n if one has all.
+double jain(const std::vector<double>& values);
+
+double mean(const std::vector<double>& values);
+// Of the sample.
+double deviation(const std::vector<double>& values);
+// What is saved of `without`, as a fraction of it.
+inline double reduction(double without, double with) { return (without - with) / without; }
+// Three digits more than anybody needs; keeps reports readable.
+double rounded(double value);
+
+}  // namespace tutti

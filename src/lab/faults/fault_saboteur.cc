@@ -1,0 +1,136 @@
+#include "lab/faults/fault_saboteur.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tutti {
+
+// While one lives, operations may take as long as they like; the line before and after says which fault it
+// was.
+class FaultSaboteur::UnderWay {
+ public:
+  UnderWay(FaultWorld& world, std::string what) : world_(world), what_(std::move(what)) {
+    ++world_.faults_under_way;
+    world_.journal.add("fault: " + what_);
+  }
+  UnderWay(const UnderWay&) = delete;
+  UnderWay& operator=(const UnderWay&) = delete;
+  ~UnderWay() {
+    --world_.faults_under_way;
+    world_.healed_at = world_.now();
+    world_.journal.add("end of fault: " + what_);
+  }
+
+ private:
+  FaultWorld& world_;
+  std::string what_;
+};
+
+FaultSaboteur::FaultSaboteur(FaultWorld& world, const FaultPlan& plan, Random random)
+    : world_(world),
+      plan_(plan),
+      random_(random),
+      clock_(world.cluster.clock(SimCluster::meta_node())),
+      scope_(world.cluster.simulation().executor()) {}
+
+Task<void> FaultSaboteur::run() {
+  while (!stopping_) {
+    co_await clock_.sleep(random_.exponential(plan_.mean_pause));
+    if (!stopping_) begin_one();
+  }
+}
+
+NodeId FaultSaboteur::any_node() {
+  return static_cast<NodeId>(random_.below(world_.cluster.fabric().size()));
+}
+
+Nanos FaultSaboteur::any_length() {
+  // Mostly short, so that several attempts of a client meet the same gap only now and then.
+  const Nanos length = random_.exponential(plan_.longest / 6);
+  return std::min(length + 1_ms, plan_.longest);
+}
+
+void FaultSaboteur::begin_one() {
+  const auto server = static_cast<std::uint32_t>(random_.below(world_.cluster.servers()));
+  const NodeId a = any_node();
+  const NodeId b = any_node();
+  const Nanos length = any_length();
+  const bool power = plan_.power_losses && random_.chance(0.5);
+  const std::uint64_t dice = random_.below(100);
+  if (dice < 35) {
+    if (plan_.data_deaths && world_.cluster.data_running(server))
+      scope_.spawn(stop_data(server, power, length));
+  } else if (dice < 50) {
+    if (plan_.metadata_deaths && world_.cluster.meta_running()) scope_.spawn(stop_meta(power, length));
+  } else if (dice < 75) {
+    if (plan_.cuts && a != b) scope_.spawn(cut(a, b, length));
+  } else if (dice < 85) {
+    if (plan_.slow_links && a != b) scope_.spawn(slow(a, b, length));
+  } else {
+    if (plan_.store_errors) scope_.spawn(spoil(server, length));
+  }
+}
+
+Task<void> FaultSaboteur::stop_data(std::uint32_t server, bool power, Nanos length) {
+  const UnderWay under_way(world_, fmt::format("data server {} {}", server, power ? "loses power" : "dies"));
+  SimCluster& cluster = world_.cluster;
+  if (power) {
+    ++world_.counts.power_losses;
+    cluster.lose_power_data(server);
+    for (WatchedFile& file : world_.files) file.oracle->power_lost(server);
+  } else {
+    ++world_.counts.process_deaths;
+    cluster.stop_data(server);
+  }
+  co_await clock_.sleep(length);
+  cluster.start_data(server);
+}
+
+Task<void> FaultSaboteur::stop_meta(bool power, Nanos length) {
+  const UnderWay under_way(world_, fmt::format("metadata server {}", power ? "loses power" : "dies"));
+  if (power) {
+    ++world_.counts.power_losses;
+    world_.cluster.lose_power_meta();
+  } else {
+    ++world_.counts.process_deaths;
+    world_.cluster.stop_meta();
+  }
+  co_await clock_.sleep(length);
+  world_.cluster.start_meta();
+}
+
+Task<void> FaultSaboteur::cut(NodeId a, NodeId b, Nanos length) {
+  const UnderWay under_way(world_, fmt::format("link {}-{} is cut", a, b));
+  ++world_.counts.cuts;
+  world_.cluster.fabric().cut(a, b);
+  co_await clock_.sleep(length);
+  world_.cluster.fabric().heal(a, b);
+}
+
+Task<void> FaultSaboteur::slow(NodeId a, NodeId b, Nanos length) {
+  const UnderWay under_way(world_, fmt::format("link {}-{} is slow", a, b));
+  world_.cluster.fabric().slow(a, b, 20);
+  world_.cluster.fabric().delay(a, b, 50_ms);
+  co_await clock_.sleep(length);
+  world_.cluster.fabric().slow(a, b, 1);
+  world_.cluster.fabric().delay(a, b, Nanos());
+}
+
+Task<void> FaultSaboteur::spoil(std::uint32_t server, Nanos length) {
+  const bool full = random_.chance(0.5);
+  const UnderWay under_way(world_, fmt::format("store {} {}", server, full ? "is full" : "fails"));
+  ++world_.counts.store_faults;
+  world_.store_faults = true;
+  StoreFaults faults;
+  if (full) {
+    faults.no_space = 0.5;
+  } else {
+    faults.read_error = faults.write_error = faults.torn_write = faults.sync_error = 0.15;
+  }
+  world_.cluster.storage(server).spoil(faults);
+  co_await clock_.sleep(length);
+  world_.cluster.storage(server).spoil(StoreFaults());
+}
+
+}  // namespace tutti

@@ -1,0 +1,274 @@
+#include "lab/faults/fault_worker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tutti {
+namespace {
+
+// No operation may last longer after the faults around it have ended.
+constexpr Nanos kBound = 60_s;
+
+std::string text(const std::vector<Extent>& extents) {
+  std::string line;
+  for (const Extent& extent : extents)
+    line += fmt::format(" {}+{}", extent.offset.count(), extent.length.count());
+  return line;
+}
+
+Bytes total(const std::vector<Extent>& extents) {
+  Bytes sum;
+  for (const Extent& extent : extents) sum += extent.length;
+  return sum;
+}
+
+// Cuts a buffer into a few segments of uneven length.
+template <typename Byte>
+std::vector<std::span<Byte>> cut_memory(std::span<Byte> buffer, Random& random) {
+  std::vector<std::span<Byte>> segments;
+  while (!buffer.empty()) {
+    const std::size_t most = std::min<std::size_t>(buffer.size(), 3000);
+    const auto length = static_cast<std::size_t>(random.between(1, most));
+    segments.push_back(buffer.first(length));
+    buffer = buffer.subspan(length);
+  }
+  return segments;
+}
+
+}  // namespace
+
+// Ends an operation in the oracle; as failed, if the frame is destroyed before it is told the outcome.
+class FaultWorker::Doubt {
+ public:
+  Doubt(FileOracle& oracle, FileOracle::OperationId id, bool read = false)
+      : oracle_(oracle), id_(id), read_(read) {}
+  Doubt(const Doubt&) = delete;
+  Doubt& operator=(const Doubt&) = delete;
+  ~Doubt() {
+    if (settled_) return;
+    if (read_) {
+      oracle_.abandon_read(id_);
+    } else {
+      oracle_.end(id_, false);
+    }
+  }
+  void settle(bool ok) {
+    settled_ = true;
+    oracle_.end(id_, ok);
+  }
+  Status settle_read(std::span<const std::byte> bytes) {
+    settled_ = true;
+    return oracle_.end_read(id_, bytes);
+  }
+
+ private:
+  FileOracle& oracle_;
+  FileOracle::OperationId id_;
+  bool read_;
+  bool settled_ = false;
+};
+
+FaultWorker::FaultWorker(FaultWorld& world, SimClient& client, std::size_t lane, std::uint64_t& left,
+                         Random random)
+    : world_(world), client_(client), lane_(lane), left_(left), random_(random), open_(world.files.size()) {}
+
+void FaultWorker::check(const std::string& what, const Status& verdict) {
+  if (!verdict.ok()) world_.violation(fmt::format("lane {}: {}: {}", lane_, what, verdict.message()));
+}
+
+void FaultWorker::ended(const std::string& what, Nanos began, const Status& status, bool plain_errors) {
+  const Nanos now = world_.now();
+  ++(status.ok() || plain_errors ? world_.counts.succeeded : world_.counts.failed);
+  world_.journal.add(fmt::format("lane {}: {} -> {} ({})", lane_, what,
+                                 status.ok() ? "ok" : status.to_string(), to_string(now - began)));
+  const Code code = status.code();
+  const bool store_error = code == Code::io_error || code == Code::no_space;
+  const bool known = code == Code::ok || code == Code::unavailable || code == Code::timed_out ||
+                     (store_error && world_.store_faults) || plain_errors;
+  if (!known) check(what, Status(Code::internal, "unexpected error " + status.to_string()));
+  if (world_.faults_under_way == 0 && now - std::max(began, world_.healed_at) > kBound) {
+    check(what, Status(Code::internal, "took " + to_string(now - began)));
+  }
+}
+
+Task<void> FaultWorker::run() {
+  while (left_ > 0 && world_.outcome.ok()) {
+    --left_;
+    co_await step();
+    co_await client_.clock().sleep(random_.chance(0.2) ? random_.exponential(200_ms)
+                                                       : random_.exponential(5_ms));
+  }
+  for (std::size_t file = 0; file < open_.size(); ++file) co_await close(file);
+}
+
+Task<void> FaultWorker::step() {
+  const auto file = static_cast<std::size_t>(random_.below(world_.files.size()));
+  const std::uint64_t dice = random_.below(100);
+  if (dice < 32) {
+    co_await write(file);
+  } else if (dice < 62) {
+    co_await read(file);
+  } else if (dice < 65) {
+    co_await truncate(file);
+  } else if (dice < 73) {
+    co_await sync(file);
+  } else if (dice < 77) {
+    co_await ask_size(file);
+  } else if (dice < 79) {
+    co_await close(file);
+  } else if (dice < 85) {
+    co_await create(choose_name());
+  } else if (dice < 88) {
+    co_await remove(choose_name());
+  } else if (dice < 92) {
+    std::string from = choose_name();
+    co_await rename(std::move(from), choose_name());
+  } else if (dice < 95) {
+    co_await look_up(choose_name());
+  } else if (dice < 98) {
+    co_await read_private(choose_name());
+  } else {
+    co_await list();
+  }
+}
+
+std::string FaultWorker::choose_name() { return fmt::format("f{}", random_.below(5)); }
+std::string FaultWorker::path(const std::string& name) const {
+  return fmt::format("/lane{}/{}", lane_, name);
+}
+
+std::vector<Extent> FaultWorker::choose_extents(const WatchedFile& file, bool list) {
+  std::vector<Extent> extents;
+  const std::uint64_t reach = file.reach.count();
+  const std::uint64_t count = list ? random_.between(2, 12) : 1;
+  std::uint64_t at = random_.below(reach);
+  for (std::uint64_t i = 0; i < count && at < reach; ++i) {
+    const std::uint64_t longest = std::min(reach - at, list ? std::uint64_t{2000} : reach / 2 + 1);
+    const std::uint64_t length = random_.between(1, std::max<std::uint64_t>(1, longest));
+    extents.push_back(Extent{Bytes(at), Bytes(length)});
+    at += length + random_.below(3000);
+  }
+  return extents;
+}
+
+Task<OpenFile*> FaultWorker::open(std::size_t file) {
+  if (open_[file]) co_return open_[file].get();
+  const WatchedFile& watched = world_.files[file];
+  const Nanos began = world_.now();
+  OpenOptions options;
+  options.write = true;
+  auto opened = co_await client_.files().open(watched.path, options);
+  ended("open " + watched.path, began, opened.status());
+  if (!opened.ok()) co_return nullptr;
+  open_[file] = std::move(*opened);
+  co_return open_[file].get();
+}
+
+Task<void> FaultWorker::write(std::size_t file) {
+  OpenFile* handle = co_await open(file);
+  if (handle == nullptr) co_return;
+  const WatchedFile& watched = world_.files[file];
+  const bool list = random_.chance(0.25);
+  const std::vector<Extent> extents = choose_extents(watched, list);
+  const auto id = watched.oracle->begin_write(extents);
+  Doubt doubt(*watched.oracle, id);
+  std::vector<std::byte> buffer;
+  buffer.reserve(total(extents).count());
+  for (const Extent& extent : extents) {
+    for (std::uint64_t at = 0; at < extent.length.count(); ++at) {
+      buffer.push_back(FileOracle::value(id, extent.offset + Bytes(at)));
+    }
+  }
+  const std::string what = fmt::format("write {} [{}]{}", watched.path, id, text(extents));
+  world_.journal.add(fmt::format("lane {}: {}", lane_, what));
+  const Nanos began = world_.now();
+  Status status;
+  if (list) {
+    const auto memory = cut_memory(std::span<const std::byte>(buffer), random_);
+    status = co_await handle->write_list(extents, memory);
+  } else {
+    status = co_await handle->write(extents[0].offset, buffer);
+  }
+  doubt.settle(status.ok());
+  ended(what, began, status);
+}
+
+Task<void> FaultWorker::read(std::size_t file) {
+  OpenFile* handle = co_await open(file);
+  if (handle == nullptr) co_return;
+  const WatchedFile& watched = world_.files[file];
+  const bool list = random_.chance(0.25);
+  const std::vector<Extent> extents = choose_extents(watched, list);
+  std::vector<std::byte> buffer(total(extents).count(), std::byte{0xee});
+  const auto id = watched.oracle->begin_read(extents);
+  Doubt doubt(*watched.oracle, id, true);
+  const std::string what = fmt::format("read {} [{}]{}", watched.path, id, text(extents));
+  const Nanos began = world_.now();
+  Result<Bytes> got = 0_B;
+  if (list) {
+    const auto memory = cut_memory(std::span<std::byte>(buffer), random_);
+    got = co_await handle->read_list(extents, memory);
+  } else {
+    got = co_await handle->read(extents[0].offset, buffer);
+  }
+  ended(what, began, got.status());
+  if (!got.ok()) co_return;
+  if (got->count() > buffer.size())
+    co_return check(what, Status(Code::internal, "returned more than was asked for"));
+  world_.counts.bytes_checked += got->count();
+  check(what, doubt.settle_read(std::span(buffer).first(got->count())));
+}
+
+Task<void> FaultWorker::truncate(std::size_t file) {
+  OpenFile* handle = co_await open(file);
+  if (handle == nullptr) co_return;
+  const WatchedFile& watched = world_.files[file];
+  const Bytes length(random_.below(watched.reach.count()));
+  const auto id = watched.oracle->begin_truncate(length);
+  Doubt doubt(*watched.oracle, id);
+  const Nanos began = world_.now();
+  const std::string what = fmt::format("truncate {} [{}] to {}", watched.path, id, length.count());
+  world_.journal.add(fmt::format("lane {}: {}", lane_, what));
+  const Status status = co_await handle->truncate(length);
+  doubt.settle(status.ok());
+  ended(what, began, status);
+}
+
+Task<void> FaultWorker::sync(std::size_t file) {
+  OpenFile* handle = co_await open(file);
+  if (handle == nullptr) co_return;
+  const WatchedFile& watched = world_.files[file];
+  const auto id = watched.oracle->begin_sync();
+  Doubt doubt(*watched.oracle, id);
+  const Nanos began = world_.now();
+  const Status status = co_await handle->sync();
+  doubt.settle(status.ok());
+  // A server that has lost power since the last sync makes this one fail, as it must.
+  const bool after_loss = status.code() == Code::io_error && world_.counts.power_losses > 0;
+  ended(fmt::format("sync {} [{}]", watched.path, id), began, status, after_loss);
+}
+
+Task<void> FaultWorker::ask_size(std::size_t file) {
+  OpenFile* handle = co_await open(file);
+  if (handle == nullptr) co_return;
+  const WatchedFile& watched = world_.files[file];
+  const auto id = watched.oracle->begin_read({});
+  const Doubt doubt(*watched.oracle, id, true);
+  const Nanos began = world_.now();
+  const auto size = co_await handle->size();
+  const std::string what = "size of " + watched.path;
+  ended(what, began, size.status());
+  if (size.ok()) check(what, watched.oracle->check_size(id, *size));
+}
+
+Task<void> FaultWorker::close(std::size_t file) {
+  if (!open_[file]) co_return;
+  const std::unique_ptr<OpenFile> handle = std::move(open_[file]);
+  const Nanos began = world_.now();
+  const Status status = co_await handle->close();
+  ended("close " + world_.files[file].path, began, status);
+}
+
+}  // namespace tutti

@@ -1,0 +1,64 @@
+// FaultWorker: one stream of operations of a client in a fault schedule, checked against the oracles.
+//
+// Destroying it in the middle of an operation is what the death of its process looks like to the oracles: the
+// operation is in doubt.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lab/faults/fault_world.h"
+
+namespace tutti {
+
+class FaultWorker {
+ public:
+  // `lane` names its private directory; `left` counts down the operations to do, over the deaths of the
+  // worker.
+  FaultWorker(FaultWorld& world, SimClient& client, std::size_t lane, std::uint64_t& left, Random random);
+  FaultWorker(const FaultWorker&) = delete;
+  FaultWorker& operator=(const FaultWorker&) = delete;
+  ~FaultWorker() = default;
+
+  Task<void> run();
+
+ private:
+  class Doubt;
+  Task<void> step();
+  // Null if the file cannot be opened now.
+  Task<OpenFile*> open(std::size_t file);
+  Task<void> write(std::size_t file);
+  Task<void> read(std::size_t file);
+  Task<void> truncate(std::size_t file);
+  Task<void> sync(std::size_t file);
+  Task<void> ask_size(std::size_t file);
+  Task<void> close(std::size_t file);
+
+  Task<void> create(std::string name);
+  Task<void> write_private(OpenFile& file, std::string name);
+  Task<void> read_private(std::string name);
+  Task<void> remove(std::string name);
+  Task<void> rename(std::string from, std::string to);
+  Task<void> look_up(std::string name);
+  Task<void> list();
+
+  std::vector<Extent> choose_extents(const WatchedFile& file, bool list);
+  [[nodiscard]] std::string choose_name();
+  [[nodiscard]] std::string path(const std::string& name) const;
+  NameOracle& names() { return world_.names[lane_]; }
+  // Logs how an operation ended and counts it; an error that no fault explains is a violation.
+  void ended(const std::string& what, Nanos began, const Status& status, bool plain_errors = false);
+  void check(const std::string& what, const Status& verdict);
+
+  FaultWorld& world_;
+  SimClient& client_;
+  std::size_t lane_;
+  std::uint64_t& left_;
+  Random random_;
+  std::vector<std::unique_ptr<OpenFile>> open_;  // by file
+};
+
+}  // namespace tutti

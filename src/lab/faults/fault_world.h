@@ -1,0 +1,67 @@
+// FaultWorld: what the workers and the saboteur of one fault schedule share.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lab/faults/file_oracle.h"
+#include "lab/faults/name_oracle.h"
+#include "lab/sim/sim_cluster.h"
+
+namespace tutti {
+
+// The last events of a run, with their virtual time; all of them if `keep_all`.
+class Journal {
+ public:
+  Journal(const Simulation& simulation, bool keep_all) : simulation_(simulation), keep_all_(keep_all) {}
+  void add(const std::string& line);
+  [[nodiscard]] std::vector<std::string> lines() const { return {lines_.begin(), lines_.end()}; }
+
+ private:
+  static constexpr std::size_t kKept = 200;
+  const Simulation& simulation_;
+  bool keep_all_;
+  std::deque<std::string> lines_;
+};
+
+// A file that all clients write and read, and its oracle.
+struct WatchedFile {
+  std::string path;
+  Bytes reach;  // operations stay below this offset
+  std::unique_ptr<FileOracle> oracle;
+};
+
+struct FaultCounts {
+  std::uint64_t succeeded = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t bytes_checked = 0;
+  std::uint64_t process_deaths = 0;
+  std::uint64_t power_losses = 0;
+  std::uint64_t cuts = 0;
+  std::uint64_t store_faults = 0;
+  std::uint64_t client_deaths = 0;
+};
+
+struct FaultWorld {
+  FaultWorld(SimCluster& simulated, bool keep_all)
+      : cluster(simulated), journal(simulated.simulation(), keep_all) {}
+  [[nodiscard]] Nanos now() { return cluster.simulation().now(); }
+  // The first violation ends the run.
+  void violation(const std::string& what);
+
+  SimCluster& cluster;
+  Journal journal;
+  std::vector<WatchedFile> files;
+  std::vector<NameOracle> names;  // by lane, the directory /lane<N>
+  FaultCounts counts;
+  Status outcome;
+  bool store_faults = false;  // EIO and ENOSPC were injected: such errors are no surprise
+  Nanos healed_at;            // when the last fault so far ended, Nanos::max() while one lasts
+  int faults_under_way = 0;
+};
+
+}  // namespace tutti

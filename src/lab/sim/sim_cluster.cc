@@ -1,0 +1,186 @@
+#include "lab/sim/sim_cluster.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/hash.h"
+#include "env/scope.h"
+
+namespace tutti {
+namespace {
+
+constexpr std::string_view kService = "tutti";
+
+}  // namespace
+
+SimClient::SimClient(SimNetwork& fabric, Clock& clock, NodeId node, Peer peer, Random random,
+                     const ClusterMap& map, ClientOptions options, const Log& log)
+    : clock_(clock), node_(node), network_(fabric.process(node, std::move(peer))), random_(random) {
+  const Env env{clock_, *network_, random_, log};
+  files_ = std::make_unique<FileSystem>(env, map, std::move(options));
+}
+
+// The members that die with the process, the tasks first.
+struct SimCluster::MetaProcess {
+  MetaProcess(SimCluster& cluster, Random own)
+      : random(own),
+        server({cluster.clock(meta_node()), cluster.fabric_.node(meta_node()), random, cluster.options_.log},
+               *cluster.kv_, cluster.key_, cluster.options_.meta),
+        scope(cluster.simulation_.executor()) {}
+  Random random;
+  MetaServer server;
+  bool ready = false;
+  Scope scope;
+};
+
+struct SimCluster::DataProcess {
+  DataProcess(SimCluster& cluster, std::uint32_t index, std::unique_ptr<RequestPolicy> policy, Random own)
+      : random(own),
+        server({cluster.clock(data_node(index)), cluster.fabric_.node(data_node(index)), random,
+                cluster.options_.log},
+               cluster.storage_[index]->store(), std::move(policy), cluster.key_, options(cluster, index)),
+        scope(cluster.simulation_.executor()) {}
+  static DataServerOptions options(const SimCluster& cluster, std::uint32_t index) {
+    DataServerOptions options = cluster.options_.data;
+    options.index = index;
+    options.cluster = cluster.map_.id;
+    options.boot = 1 + cluster.losses_.at(index);
+    if (cluster.options_.follow_meta) options.meta = cluster.map_.meta;
+    return options;
+  }
+  Random random;
+  DataServer server;
+  Scope scope;
+};
+
+Result<std::unique_ptr<SimCluster>> SimCluster::create(const SimClusterOptions& options) {
+  if (options.servers == 0) return Status(Code::invalid, "a cluster needs at least one data server");
+  if (!options.policy_maker) {
+    if (auto policy = make_request_policy(options.policy); !policy.ok()) return policy.status();
+  }
+  std::unique_ptr<SimCluster> cluster(new SimCluster(options));
+  const bool phantom = options.storage.phantom;
+  SimStorageOptions each = options.storage;
+  if (each.store.placement.salt == 0) each.store.placement.salt = mix64(options.seed) | 1U;
+  for (std::uint32_t server = 0; server < options.servers; ++server) {
+    auto storage =
+        SimStorage::create(cluster->clock(data_node(server)), each, cluster->simulation_.random().fork());
+    if (!storage.ok()) return storage.status().with_context(fmt::format("data server {}", server));
+    cluster->storage_.push_back(std::move(*storage));
+    cluster->losses_.push_back(0);
+  }
+  cluster->fabric_.set_phantom_data(phantom || options.fabric.phantom_data);
+  return cluster;
+}
+
+SimCluster::SimCluster(const SimClusterOptions& options)
+    : options_(options),
+      simulation_(options.seed),
+      fabric_(simulation_, options.fabric, simulation_.random().fork()),
+      key_(ServerKey::from_seed(options.seed)) {
+  const std::size_t nodes = 1 + options_.servers + options_.client_nodes;
+  for (std::size_t node = 0; node < nodes; ++node) {
+    const NodeId id = fabric_.add_node(options_.nic);
+    clocks_.push_back(std::make_unique<SimClock>(simulation_));
+    if (node < options_.skew.size()) clocks_.back()->skew(options_.skew[node]);
+    fabric_.set_peer(id, {.uid = 0, .gid = 0, .groups = {}, .pid = 0, .name = fmt::format("node {}", id)});
+  }
+  map_.id = mix64(options_.seed) | 1U;
+  map_.meta = SimNetwork::address(meta_node(), kService);
+  for (std::uint32_t server = 0; server < options_.servers; ++server) {
+    map_.data.push_back(SimNetwork::address(data_node(server), kService));
+  }
+  options_.meta.cluster = map_.id;
+  options_.meta.data_servers = map_.data;
+  options_.meta.policy = options_.policy_maker ? "fcfs" : options_.policy;
+  kv_ = std::make_unique<MemoryKv>(clock(meta_node()), MemoryKvOptions{options_.metadata_sync},
+                                   simulation_.random().fork());
+  data_.resize(options_.servers);
+}
+
+SimCluster::~SimCluster() {
+  simulation_.cancel_all();
+  stop_meta();
+  for (std::uint32_t server = 0; server < options_.servers; ++server) stop_data(server);
+}
+
+Status SimCluster::start() {
+  for (std::uint32_t server = 0; server < options_.servers; ++server) start_data(server);
+  start_meta();
+  simulation_.run_until([this] { return !health_.ok() || (meta_ && meta_->ready); });
+  return health_;
+}
+
+std::unique_ptr<SimClient> SimCluster::make_client(std::uint32_t node, Peer peer, ClientOptions options) {
+  if (options.client == 0) options.client = next_client_++;
+  const NodeId id = client_node(node);
+  return std::make_unique<SimClient>(fabric_, clock(id), id, std::move(peer), simulation_.random().fork(),
+                                     map_, std::move(options), options_.log);
+}
+
+void SimCluster::fail(Status status) {
+  if (health_.ok()) health_ = std::move(status);
+}
+
+Task<void> SimCluster::run_meta(SimCluster& cluster, MetaProcess& process,
+                                std::unique_ptr<Listener> listener) {
+  Status status = co_await process.server.open();
+  if (status.ok()) {
+    process.ready = true;
+    status = co_await process.server.serve(std::move(listener));
+  }
+  cluster.fail(status.with_context("metadata server"));
+}
+
+Task<void> SimCluster::run_data(SimCluster& cluster, DataProcess& process,
+                                std::unique_ptr<Listener> listener) {
+  process.server.start();
+  const Status status = co_await process.server.serve(std::move(listener));
+  cluster.fail(status.with_context("data server"));
+}
+
+void SimCluster::start_meta() {
+  if (meta_) return;
+  fabric_.up(meta_node());
+  auto listener = fabric_.node(meta_node()).listen(map_.meta);
+  if (!listener.ok()) return fail(listener.status().with_context("metadata server"));
+  meta_ = std::make_unique<MetaProcess>(*this, simulation_.random().fork());
+  meta_->scope.spawn(run_meta(*this, *meta_, std::move(*listener)));
+}
+
+void SimCluster::stop_meta() { meta_.reset(); }
+
+void SimCluster::lose_power_meta() {
+  fabric_.down(meta_node());
+  meta_.reset();
+  kv_->crash();
+}
+
+void SimCluster::start_data(std::uint32_t server) {
+  if (data_.at(server)) return;
+  fabric_.up(data_node(server));
+  auto listener = fabric_.node(data_node(server)).listen(map_.data[server]);
+  if (!listener.ok()) return fail(listener.status().with_context(fmt::format("data server {}", server)));
+  std::unique_ptr<RequestPolicy> policy = options_.policy_maker
+                                              ? options_.policy_maker(server)
+                                              : *make_request_policy(options_.policy);  // checked by create()
+  data_[server] =
+      std::make_unique<DataProcess>(*this, server, std::move(policy), simulation_.random().fork());
+  data_[server]->scope.spawn(run_data(*this, *data_[server], std::move(*listener)));
+}
+
+void SimCluster::stop_data(std::uint32_t server) { data_.at(server).reset(); }
+
+void SimCluster::lose_power_data(std::uint32_t server) {
+  fabric_.down(data_node(server));
+  data_.at(server).reset();
+  storage_[server]->lose_power();
+  ++losses_[server];
+}
+
+DataServer* SimCluster::data_server(std::uint32_t server) {
+  return data_.at(server) ? &data_[server]->server : nullptr;
+}
+
+}  // namespace tutti

@@ -1,0 +1,279 @@
+#include "parallel/parallel_file.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace tutti {
+namespace {
+
+constexpr std::size_t kHostName = 256;
+constexpr std::int64_t kMostText = 64 << 20;
+
+// Holds the turn of collective calls until it is destroyed.
+class Turn {
+ public:
+  explicit Turn(Semaphore& semaphore) : semaphore_(semaphore) {}
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() { semaphore_.release(); }
+
+ private:
+  Semaphore& semaphore_;
+};
+
+std::span<std::byte> bytes_of(std::int64_t& number) { return std::as_writable_bytes(std::span(&number, 1)); }
+
+}  // namespace
+
+ParallelFile::ParallelFile(Executor& executor, FileSystem& system, Group& group, ParallelOpen options,
+                           std::uint64_t counter_key)
+    : system_(system),
+      group_(group),
+      options_(std::move(options)),
+      collective_(options_.hints.options()),
+      counter_key_(counter_key),
+      view_(std::make_shared<FileView>()),
+      turn_(executor, 1) {}
+
+Task<Result<std::unique_ptr<ParallelFile>>> ParallelFile::open(Executor& executor, FileSystem& system,
+                                                               Group& group, ParallelOpen options,
+                                                               std::uint64_t counter_key) {
+  std::unique_ptr<ParallelFile> file(
+      new ParallelFile(executor, system, group, std::move(options), counter_key));
+  if (Status opened = co_await file->open_on_all(); !opened.ok()) co_return opened;
+  co_return file;
+}
+
+// Rank 0 first: it creates the file, and the others find it.
+Task<Status> ParallelFile::open_on_all() {
+  const bool first = group_.rank() == 0;
+  Status mine;
+  if (first) mine = co_await open_here(true);
+  TUTTI_CO_TRY(co_await agree(group_, std::move(mine)));
+  std::array<std::int64_t, 2> shared = {static_cast<std::int64_t>(counter_key_), individual_};
+  TUTTI_CO_TRY(co_await group_.broadcast(0, std::as_writable_bytes(std::span(shared))));
+  counter_key_ = static_cast<std::uint64_t>(shared[0]);
+  individual_ = shared[1];
+  mine = Status();
+  if (!first) mine = co_await open_here(false);
+  co_return co_await agree(group_, std::move(mine));
+}
+
+Task<Status> ParallelFile::open_here(bool first) {
+  OpenOptions wanted;
+  wanted.read = options_.read;
+  wanted.write = options_.write;
+  wanted.create = first && options_.create;
+  wanted.exclusive = first && options_.exclusive;
+  wanted.mode = options_.hints.permissions.value_or(options_.mode);
+  wanted.layout = options_.hints.layout;
+  auto opened = co_await system_.open(options_.path, wanted);
+  if (!opened.ok()) co_return opened.status();
+  file_ = *std::move(opened);
+  if (!first) co_return Status();
+  if (options_.append) {
+    const auto length = co_await file_->size();
+    if (!length.ok()) co_return length.status();
+    individual_ = static_cast<std::int64_t>(length->count());
+  }
+  const auto made = co_await system_.counter(counter_key_, CounterOp::set, individual_);
+  co_return made.status();
+}
+
+Task<Status> ParallelFile::rank_0_does(Task<Status> task) {
+  Status mine;
+  if (group_.rank() == 0) mine = co_await std::move(task);
+  co_return co_await agree(group_, std::move(mine));
+}
+
+Task<Status> ParallelFile::close() {
+  co_await turn_.acquire();
+  const Turn turn(turn_);
+  Status mine = co_await flush_and_close();
+  const Status all = co_await agree(group_, std::move(mine));
+  const Status tidy = co_await rank_0_does(tidy_up());
+  co_return all.ok() ? tidy : all;
+}
+
+Task<Status> ParallelFile::flush_and_close() {
+  Status flushed;
+  if (dirty_) flushed = co_await file_->sync();
+  const Status closed = co_await file_->close();
+  co_return flushed.ok() ? closed : flushed;
+}
+
+Task<Status> ParallelFile::tidy_up() {
+  // One that is left over is removed by the server in time.
+  const auto removed = co_await system_.counter(counter_key_, CounterOp::remove, 0);
+  removed.status().ignore();
+  if (!options_.delete_on_close) co_return Status();
+  const Status gone = co_await system_.unlink(options_.path);
+  co_return gone.code() == Code::not_found ? Status() : gone;
+}
+
+Task<Status> ParallelFile::set_view(FileView view, Representation representation, Status refused) {
+  co_await turn_.acquire();
+  const Turn turn(turn_);
+  Status mine = refused.ok() ? view.validate(options_.write) : std::move(refused);
+  // Before the agreement, after which another rank may use the shared file pointer.
+  if (mine.ok() && group_.rank() == 0)
+    mine = (co_await system_.counter(counter_key_, CounterOp::set, 0)).status();
+  TUTTI_CO_TRY(co_await agree(group_, std::move(mine)));
+  view_ = std::make_shared<FileView>(std::move(view));
+  representation_ = representation;
+  individual_ = 0;
+  co_return Status();
+}
+
+Status ParallelFile::random_access() const {
+  if (!options_.sequential) return {};
+  return {Code::unsupported, "only the shared file pointer may be used in sequential mode"};
+}
+
+Task<Result<std::int64_t>> ParallelFile::place(std::int64_t offset, SeekFrom from, std::int64_t current) {
+  std::int64_t base = from == SeekFrom::current ? current : 0;
+  if (from == SeekFrom::end) {
+    const auto length = co_await file_->size();
+    if (!length.ok()) co_return length.status();
+    base = view_->end_in_etypes(static_cast<std::int64_t>(length->count()));
+  }
+  if (base + offset < 0) co_return Status(Code::invalid, "seek to before the begin of the file");
+  co_return base + offset;
+}
+
+Task<Status> ParallelFile::seek(std::int64_t offset, SeekFrom from) {
+  const auto target = co_await place(offset, from, individual_);
+  if (!target.ok()) co_return target.status();
+  individual_ = *target;
+  co_return Status();
+}
+
+Task<Status> ParallelFile::seek_shared(std::int64_t offset, SeekFrom from) {
+  co_await turn_.acquire();
+  const Turn turn(turn_);
+  const auto origin = static_cast<std::int64_t>(from);
+  std::array<std::int64_t, 4> asked = {offset, -offset, origin, -origin};
+  TUTTI_CO_TRY(co_await group_.allreduce(Reduce::max, asked));
+  if (asked[0] != -asked[1] || asked[2] != -asked[3])
+    co_return Status(Code::invalid, "seek of the shared file pointer: not the same on all ranks");
+  Status mine;
+  if (group_.rank() == 0) {
+    Result<std::int64_t> current(0);
+    if (from == SeekFrom::current) current = co_await position_shared();
+    Result<std::int64_t> target = current;
+    if (current.ok()) target = co_await place(offset, from, *current);
+    if (target.ok()) target = co_await system_.counter(counter_key_, CounterOp::set, *target);
+    mine = target.status();
+  }
+  co_return co_await agree(group_, std::move(mine));
+}
+
+Task<Result<std::int64_t>> ParallelFile::position_shared() {
+  return system_.counter(counter_key_, CounterOp::get, 0);
+}
+
+Task<Status> ParallelFile::set_size(std::int64_t bytes) {
+  co_await turn_.acquire();
+  const Turn turn(turn_);
+  std::array<std::int64_t, 2> asked = {bytes, -bytes};
+  TUTTI_CO_TRY(co_await group_.allreduce(Reduce::max, asked));
+  if (asked[0] != -asked[1]) co_return Status(Code::invalid, "set size: not the same on all ranks");
+  if (bytes < 0) co_return Status(Code::invalid, "set size: the size is negative");
+  if (!options_.write) co_return Status(Code::read_only, "set size: the file is open for reading only");
+  co_return co_await rank_0_does(file_->truncate(Bytes(static_cast<std::uint64_t>(bytes))));
+}
+
+Task<Status> ParallelFile::make_room(Bytes bytes) {
+  const auto length = co_await file_->size();
+  if (!length.ok()) co_return length.status();
+  if (*length >= bytes) co_return Status();
+  const auto space = co_await system_.space();
+  if (!space.ok()) co_return space.status();
+  if (space->free < bytes - *length)
+    co_return Status(Code::no_space, "preallocate: the servers are too full");
+  co_return co_await file_->truncate(bytes);
+}
+
+Task<Status> ParallelFile::preallocate(std::int64_t bytes) {
+  co_await turn_.acquire();
+  const Turn turn(turn_);
+  std::array<std::int64_t, 2> asked = {bytes, -bytes};
+  TUTTI_CO_TRY(co_await group_.allreduce(Reduce::max, asked));
+  if (asked[0] != -asked[1]) co_return Status(Code::invalid, "preallocate: not the same on all ranks");
+  if (bytes < 0) co_return Status(Code::invalid, "preallocate: the size is negative");
+  if (!options_.write) co_return Status(Code::read_only, "preallocate: the file is open for reading only");
+  co_return co_await rank_0_does(make_room(Bytes(static_cast<std::uint64_t>(bytes))));
+}
+
+Task<Status> ParallelFile::sync() {
+  co_await turn_.acquire();
+  const Turn turn(turn_);
+  Status mine;
+  if (dirty_) mine = co_await file_->sync();
+  if (mine.ok()) dirty_ = false;
+  co_return co_await agree(group_, std::move(mine));
+}
+
+Task<Status> ParallelFile::set_atomic(bool atomic) {
+  co_await turn_.acquire();
+  const Turn turn(turn_);
+  std::array<std::int64_t, 2> asked = {atomic ? 1 : 0, atomic ? -1 : 0};
+  TUTTI_CO_TRY(co_await group_.allreduce(Reduce::max, asked));
+  if (asked[0] != -asked[1]) co_return Status(Code::invalid, "set atomicity: not the same on all ranks");
+  atomic_ = atomic;
+  co_return Status();
+}
+
+Task<Result<std::int64_t>> ParallelFile::largest(std::int64_t mine) {
+  co_await turn_.acquire();
+  const Turn turn(turn_);
+  std::array<std::int64_t, 1> value = {mine};
+  const Status reduced = co_await group_.allreduce(Reduce::max, value);
+  if (!reduced.ok()) co_return reduced;
+  co_return value[0];
+}
+
+Task<Status> ParallelFile::change_hints(HintList list, HintReport& report) {
+  co_await turn_.acquire();
+  const Turn turn(turn_);
+  const auto text = co_await broadcast_text(group_, 0, encode_hints(list));
+  if (!text.ok()) co_return text.status();
+  report = apply_hints(decode_hints(*text), options_.hints);
+  const auto aggregators = std::move(collective_.aggregators);
+  collective_ = options_.hints.options();
+  collective_.aggregators = aggregators;
+  co_return Status();
+}
+
+HintList ParallelFile::hints() const {
+  return effective_hints(options_.hints, layout(), system_.application());
+}
+
+Task<Result<std::string>> broadcast_text(Group& group, int root, std::string text) {
+  auto length = static_cast<std::int64_t>(text.size());
+  if (Status sent = co_await group.broadcast(root, bytes_of(length)); !sent.ok()) co_return sent;
+  if (length < 0 || length > kMostText) co_return Status(Code::too_large, "broadcast of a text: too long");
+  text.resize(static_cast<std::size_t>(length));
+  if (length == 0) co_return text;
+  const Status sent = co_await group.broadcast(root, std::as_writable_bytes(std::span(text)));
+  if (!sent.ok()) co_return sent;
+  co_return text;
+}
+
+Task<Result<std::vector<int>>> choose_aggregators(Group& group, const FileHints& hints, std::string host) {
+  if (hints.cb_config_list.empty()) co_return std::vector<int>();
+  std::array<char, kHostName> mine{};
+  std::memcpy(mine.data(), host.data(), std::min(host.size(), kHostName - 1));
+  std::vector<char> all(kHostName * static_cast<std::size_t>(group.size()));
+  const Status gathered =
+      co_await group.allgather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
+  if (!gathered.ok()) co_return gathered;
+  std::vector<std::string> hosts;
+  for (std::size_t at = 0; at < all.size(); at += kHostName) hosts.emplace_back(&all[at]);
+  co_return aggregators_by_host(hints.cb_config_list, hosts, hints.collective.cb_nodes);
+}
+
+}  // namespace tutti

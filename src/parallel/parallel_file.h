@@ -1,0 +1,145 @@
+// ParallelFile: a file as MPI sees it: opened by a group of processes, each with a view, an individual file pointer and
+// a part in a shared one.
+//
+// One object per rank. Methods marked collective are called by all ranks in the same order and return the same Status
+// on each (an error of the group itself excepted). Offsets and positions are in etypes of the view unless a name says
+// bytes. Any number of transfers may be under way; collective ones run one after the other, in the order in which their
+// tasks are first resumed, so a caller resumes them in program order. Of one thread; tasks must not outlive the file,
+// nor memory and group their tasks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "parallel/collective.h"
+#include "client/file_system.h"
+#include "parallel/hints.h"
+#include "env/group.h"
+#include "env/sync.h"
+#include "layout/view.h"
+
+namespace tutti {
+
+struct ParallelOpen {
+  std::string path;
+  bool read = true;
+  bool write = false;
+  bool create = false;
+  bool exclusive = false;
+  bool append = false;      // file pointers begin at the end of the file
+  bool sequential = false;  // only the shared file pointer may be used
+  bool delete_on_close = false;
+  std::uint32_t mode = 0644;  // of a new file
+  FileHints hints;            // the same on all ranks
+};
+
+enum class Representation : std::uint8_t { native, external32 };
+enum class FilePointer : std::uint8_t { given, individual, shared };
+enum class SeekFrom : std::uint8_t { start, current, end };
+
+struct ParallelTransfer {
+  bool write = false;
+  bool collective = false;  // with the shared file pointer: in order of rank
+  FilePointer pointer = FilePointer::given;
+  std::int64_t offset = 0;    // FilePointer::given
+  std::byte* base = nullptr;  // a write only reads it
+  FlatType type;              // of the memory
+  std::int64_t count = 0;
+  Status
+      refused;  // not ok if the caller refuses its arguments: in a collective call the others must hear of it
+};
+
+class ParallelFile {
+ public:
+  // Collective. The references must outlive the file.
+  static Task<Result<std::unique_ptr<ParallelFile>>> open(Executor& executor, FileSystem& system,
+                                                          Group& group, ParallelOpen options,
+                                                          std::uint64_t counter_key);
+  ParallelFile(const ParallelFile&) = delete;
+  ParallelFile& operator=(const ParallelFile&) = delete;
+  ~ParallelFile() = default;
+
+  // Collective. Waits for collective transfers under way, flushes, and removes the file if it was opened so. The object
+  // is unusable afterwards.
+  Task<Status> close();
+
+  // Takes the place of the transfer now (an individual file pointer moves at once, whatever will become of the
+  // transfer), and returns the task that does it: how many bytes of memory were read or written.
+  Task<Result<Bytes>> transfer(ParallelTransfer transfer);
+
+  // Collective. `view` is that of the bytes in the file. Both file pointers go to 0.
+  Task<Status> set_view(FileView view, Representation representation, Status refused);
+  [[nodiscard]] const FileView& view() const { return *view_; }
+  [[nodiscard]] Representation representation() const { return representation_; }
+
+  // Code::invalid if the position would be negative.
+  Task<Status> seek(std::int64_t offset, SeekFrom from);
+  Task<Status> seek_shared(std::int64_t offset, SeekFrom from);  // collective
+  [[nodiscard]] std::int64_t position() const { return individual_; }
+  Task<Result<std::int64_t>> position_shared();
+
+  Task<Result<Bytes>> size() { return file_->size(); }
+  Task<Status> set_size(std::int64_t bytes);     // collective
+  Task<Status> preallocate(std::int64_t bytes);  // collective
+  Task<Status> sync();                           // collective
+  Task<Status> set_atomic(bool atomic);          // collective
+  [[nodiscard]] bool atomic() const { return atomic_; }
+  // Code::unsupported in sequential mode.
+  [[nodiscard]] Status random_access() const;
+
+  // The largest of all ranks. Collective.
+  Task<Result<std::int64_t>> largest(std::int64_t mine);
+
+  // `list` of rank 0 counts. Collective. What could not be honoured is added to `report` on every rank.
+  Task<Status> change_hints(HintList list, HintReport& report);
+  [[nodiscard]] HintList hints() const;
+  [[nodiscard]] const Layout& layout() const { return file_->layout(); }
+  [[nodiscard]] Group& group() const { return group_; }
+
+ private:
+  using ViewPointer = std::shared_ptr<const FileView>;
+  ParallelFile(Executor& executor, FileSystem& system, Group& group, ParallelOpen options,
+               std::uint64_t counter_key);
+
+  Task<Status> open_on_all();
+  Task<Status> open_here(bool first);
+  Task<Status> rank_0_does(Task<Status> task);
+  Task<Status> flush_and_close();
+  Task<Status> tidy_up();
+  Task<Status> make_room(Bytes bytes);
+  Status check(const ParallelTransfer& transfer, std::int64_t file_bytes) const;
+  Task<Result<Bytes>> run(ParallelTransfer transfer, std::int64_t offset, std::int64_t etypes,
+                          ViewPointer view);
+  Task<Result<Bytes>> run_in_turn(ParallelTransfer transfer, std::int64_t offset, std::int64_t etypes,
+                                  ViewPointer view);
+  Task<Result<std::int64_t>> claim_shared(std::int64_t etypes);
+  Task<Result<std::int64_t>> claim_ordered(std::int64_t etypes);
+  Task<Result<Bytes>> move(const ParallelTransfer& transfer, FileAccess access);
+  Task<Result<Bytes>> move_external(const ParallelTransfer& transfer, FileAccess access);
+  Task<Result<Bytes>> move_native(const ParallelTransfer& transfer, FileAccess access);
+  Task<Result<Bytes>> move_atomically(const ParallelTransfer& transfer, FileAccess access);
+  Task<Result<std::int64_t>> place(std::int64_t offset, SeekFrom from, std::int64_t current);
+
+  FileSystem& system_;
+  Group& group_;
+  ParallelOpen options_;
+  CollectiveOptions collective_;
+  std::uint64_t counter_key_;  // of the shared file pointer
+  std::unique_ptr<OpenFile> file_;
+  ViewPointer view_;
+  Representation representation_ = Representation::native;
+  std::int64_t individual_ = 0;
+  bool atomic_ = false;
+  bool dirty_ = false;  // written since the last flush
+  Semaphore turn_;      // of collective calls
+};
+
+// What rank `root` has, on all ranks.
+Task<Result<std::string>> broadcast_text(Group& group, int root, std::string text);
+
+// The ranks that may aggregate by the hints, from the host name of each. Collective. Empty: any.
+Task<Result<std::vector<int>>> choose_aggregators(Group& group, const FileHints& hints, std::string host);
+
+}  // namespace tutti

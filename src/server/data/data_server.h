@@ -1,0 +1,73 @@
+// DataServer: holds one object for each file that has stripes on it, and serves transfers in the order that its
+// policy says.
+//
+// A request waits as a small record; its bytes are pulled or pushed only when its turn has come. The records that
+// wait are bounded in number and in bytes; beyond, clients are told to wait (Code::busy), and come again. When a session ends its queued requests are dropped, and a successor with the
+// same client id is accepted only after the old one's dispatched requests have ended.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "env/env.h"
+#include "env/scope.h"
+#include "env/store.h"
+#include "policy/application_ids.h"
+#include "server/capability.h"
+#include "server/data/cluster_follower.h"
+#include "server/data/dispatcher.h"
+#include "server/data/policy_switch.h"
+
+namespace tutti {
+
+struct DataServerOptions {
+  std::uint32_t index = 0;           // its number in the cluster
+  std::uint64_t cluster = 0;         // the id of the cluster; sessions for another are refused
+  std::uint64_t boot = 0;            // changes when what was not synced may be lost: the kernel's boot
+  std::size_t max_queued = 100'000;  // beyond it clients are told to wait
+  std::size_t max_queued_per_session = 4'096;
+  Bytes queue_memory = 256_MiB;  // of requests that wait, likewise; exceeded by one request at most
+  // How far a local reader of objects in memory may read on without asking, while nobody waits; 0: never.
+  Bytes read_grant = 4_MiB;
+  Nanos max_request_age = 60_s;  // a request time further back is taken as this far back
+  std::string meta;  // address of the metadata server, whose clock and policy count; empty: the own ones do
+  ApplicationRules applications;  // which ids clients may use, if they are enforced
+  bool rotational = false;        // the store is on a rotating disk
+};
+
+class DataServer {
+ public:
+  DataServer(Env env, Store& store, std::unique_ptr<RequestPolicy> policy, ServerKey key,
+             DataServerOptions options);
+  DataServer(const DataServer&) = delete;
+  DataServer& operator=(const DataServer&) = delete;
+  ~DataServer();
+
+  // Begins to follow the metadata server; once, before serve().
+  void start() { follower_.start(); }
+  // Accepts and serves until it is cancelled or the listener breaks.
+  Task<Status> serve(std::unique_ptr<Listener> listener);
+
+  [[nodiscard]] const Dispatcher& dispatcher() const { return dispatcher_; }
+  [[nodiscard]] const PolicySwitch& policy_switch() const { return policy_switch_; }
+
+ private:
+  class Session;
+  Task<void> run_session(std::unique_ptr<Connection> connection);
+
+  Env env_;
+  Store& store_;
+  ServerKey key_;
+  DataServerOptions options_;
+  Nanos started_;
+  ClusterClock cluster_clock_;
+  Dispatcher dispatcher_;
+  ClusterFollower follower_;
+  PolicySwitch policy_switch_;
+  std::map<std::uint64_t, Session*> sessions_;  // by client id
+  Scope scope_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,161 @@
+#include "server/meta/locks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "env/combine.h"
+#include "server/meta/records.h"
+
+namespace tutti::meta {
+namespace {
+
+constexpr std::size_t kMaxLocks = 256;  // of one session, held and waited for
+constexpr Nanos kLongestWait = 3600_s;
+
+Task<Status> wait_for(std::shared_ptr<Event> event) {
+  co_await event->wait();
+  co_return Status();
+}
+
+}  // namespace
+
+class Locks::Waiting {
+ public:
+  Waiting(Locks& locks, LockName name) : locks_(locks), name_(name) {
+    locks_.waiting_.emplace(name, std::make_shared<Event>(locks.env_.clock.executor()));
+  }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+  ~Waiting() {
+    locks_.waiting_.erase(name_);
+    if (!answered_) locks_.wake(locks_.table_.remove(name_));
+  }
+  void answered() { answered_ = true; }
+
+ private:
+  Locks& locks_;
+  LockName name_;
+  bool answered_ = false;
+};
+
+Locks::Locks(Env env, Kv& kv, Nanos lease, Nanos grace)
+    : env_(std::move(env)), kv_(kv), lease_(lease), grace_(grace), scope_(env_.clock.executor()) {}
+
+Status Locks::open() {
+  TUTTI_TRY(kv_.view([&](const KvReader& kv) -> Status {
+    const Result<std::optional<std::string>> mark = kv.get(lock_mark_key());
+    if (!mark.ok()) return mark.status();
+    marked_ = mark->has_value();
+    return {};
+  }));
+  if (!marked_) return {};
+  grace_end_ = env_.clock.now() + grace_;
+  scope_.spawn(end_grace());
+  return {};
+}
+
+// With nothing reclaimed the next restart needs no grace.
+Task<void> Locks::end_grace() {
+  co_await env_.clock.sleep_until(grace_end_);
+  if (table_.size() != 0) co_return;
+  marked_ = false;
+  std::function<Status(KvWriter&)> body = [](KvWriter& kv) { return kv.erase(lock_mark_key()); };
+  (co_await kv_.update(std::move(body))).ignore();
+}
+
+Task<Status> Locks::mark() {
+  if (marked_) co_return Status();
+  std::function<Status(KvWriter&)> body = [](KvWriter& kv) { return kv.put(lock_mark_key(), "1"); };
+  TUTTI_CO_TRY(co_await kv_.update(std::move(body)));
+  marked_ = true;
+  co_return Status();
+}
+
+std::uint64_t Locks::join(std::uint32_t uid, std::uint64_t client) {
+  for (const auto& [number, session] : sessions_) {
+    if (session.uid == uid && session.client == client) wake(table_.remove_session(number));
+  }
+  const std::uint64_t number = ++next_session_;
+  sessions_.emplace(number, Session{uid, client, env_.clock.now()});
+  return number;
+}
+
+void Locks::leave(std::uint64_t session) {
+  if (sessions_.erase(session) != 0) wake(table_.remove_session(session));
+}
+
+void Locks::heard(std::uint64_t session) {
+  const auto found = sessions_.find(session);
+  if (found != sessions_.end()) found->second.heard = env_.clock.now();
+}
+
+Task<Status> Locks::acquire(std::uint64_t session, LockAsk ask) {
+  const LockName name{session, ask.number};
+  const Nanos now = env_.clock.now();
+  const Nanos deadline = now + std::clamp(ask.patience, 0_s, kLongestWait);
+  if (ask.reclaim) {
+    if (now >= grace_end_ || !table_.free(ask.inode, ask.range) || table_.contains(name))
+      co_return Status(Code::stale, "the lock was given up when the connection was lost");
+    if (table_.size_of(session) >= kMaxLocks) co_return Status(Code::stale, "too many locks");
+    table_.add(ask.inode, name, ask.range);
+    co_return Status();
+  }
+  if (now < grace_end_) co_await env_.clock.sleep_until(grace_end_);
+  TUTTI_CO_TRY(co_await mark());
+  if (table_.contains(name)) co_return Status(Code::invalid, "the session has a lock of this number");
+  if (table_.size_of(session) >= kMaxLocks)
+    co_return Status(Code::busy, fmt::format("the client has {} locks: release some", kMaxLocks));
+  if (table_.add(ask.inode, name, ask.range)) co_return Status();
+  co_return co_await wait(name, deadline);
+}
+
+Task<Status> Locks::wait(LockName name, Nanos deadline) {
+  Waiting waiting(*this, name);
+  const std::shared_ptr<Event> granted = waiting_.at(name);
+  for (;;) {
+    const Nanos left = deadline - env_.clock.now();
+    if (left <= 0_s)
+      co_return Status(Code::timed_out, "others hold locks on these bytes: not granted in time");
+    const Status status = co_await with_timeout(env_.clock, std::min(left, lease_ / 4), wait_for(granted),
+                                                "waiting for a lock");
+    if (table_.granted(name)) {
+      waiting.answered();
+      co_return Status();
+    }
+    if (!table_.contains(name)) co_return Status(Code::cancelled, "the request for the lock was given up");
+    if (!status.ok()) drop_silent(name);
+  }
+}
+
+// Takes the locks of sessions that were not heard for the lease from the way of one that waits.
+void Locks::drop_silent(LockName waiting) {
+  const Nanos oldest = env_.clock.now() - lease_;
+  for (const std::uint64_t number : table_.blockers(waiting)) {
+    const auto session = sessions_.find(number);
+    if (session != sessions_.end() && session->second.heard >= oldest) continue;
+    env_.log.warn("client {:x} has been silent for {}: dropping its locks",
+                  session != sessions_.end() ? session->second.client : 0, to_string(lease_));
+    wake(table_.remove_session(number));
+  }
+}
+
+Status Locks::release(std::uint64_t session, std::uint64_t number) {
+  const LockName name{session, number};
+  if (!table_.contains(name)) return {Code::not_found, fmt::format("this session has no lock {}", number)};
+  wake(table_.remove(name));
+  const auto waiting = waiting_.find(name);
+  if (waiting != waiting_.end()) waiting->second->set();  // it learns that it was given up
+  return {};
+}
+
+void Locks::wake(const std::vector<LockName>& granted) {
+  for (const LockName& name : granted) {
+    const auto waiting = waiting_.find(name);
+    if (waiting != waiting_.end()) waiting->second->set();
+  }
+}
+
+}  // namespace tutti::meta

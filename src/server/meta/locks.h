@@ -1,0 +1,80 @@
+// Locks: the byte range locks of the metadata server's clients.
+//
+// A lock belongs to a session and goes with it, or when the same client opens its next session. A holder that has
+// said nothing for the lease loses its locks to whoever waits for them. Nothing is stored but whether there may be
+// locks: after a restart their holders have the grace to ask for them again before anybody else is granted one.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "env/env.h"
+#include "env/kv.h"
+#include "env/scope.h"
+#include "env/sync.h"
+#include "server/meta/lock_table.h"
+
+namespace tutti::meta {
+
+struct LockAsk {
+  std::uint64_t inode = 0;
+  std::uint64_t number = 0;
+  LockRange range;
+  bool reclaim = false;
+  Nanos patience;
+};
+
+class Locks {
+ public:
+  // `kv` and what `env` refers to must outlive it.
+  Locks(Env env, Kv& kv, Nanos lease, Nanos grace);
+  Locks(const Locks&) = delete;
+  Locks& operator=(const Locks&) = delete;
+
+  // Before the first session.
+  Status open();
+
+  // A session begins; what earlier ones of the same client hold is dropped. Returns its number.
+  std::uint64_t join(std::uint32_t uid, std::uint64_t client);
+  void leave(std::uint64_t session);
+  // The session shows life.
+  void heard(std::uint64_t session);
+
+  // Ends when the lock is granted. Code::timed_out when the patience is over, Code::stale for a reclaim that comes too
+  // late or against another's lock, Code::busy above the number of locks that one session may have or wait for.
+  Task<Status> acquire(std::uint64_t session, LockAsk ask);
+  // Code::not_found if the session does not hold or wait for it.
+  Status release(std::uint64_t session, std::uint64_t number);
+
+  [[nodiscard]] Nanos lease() const { return lease_; }
+
+ private:
+  struct Session {
+    std::uint32_t uid = 0;
+    std::uint64_t client = 0;
+    Nanos heard;
+  };
+  class Waiting;  // an entry that is given up when its task is destroyed
+
+  Task<Status> mark();
+  Task<void> end_grace();
+  Task<Status> wait(LockName name, Nanos deadline);
+  void wake(const std::vector<LockName>& granted);
+  void drop_silent(LockName waiting);
+
+  Env env_;
+  Kv& kv_;
+  Nanos lease_;
+  Nanos grace_;
+  Nanos grace_end_;
+  bool marked_ = false;  // the Kv says that there may be locks
+  std::uint64_t next_session_ = 0;
+  std::map<std::uint64_t, Session> sessions_;
+  LockTable table_;
+  std::map<LockName, std::shared_ptr<Event>> waiting_;
+  Scope scope_;
+};
+
+}  // namespace tutti::meta

@@ -1,0 +1,117 @@
+#include "server/meta/meta_server.h"
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <utility>
+
+#include "server/meta/meta_session.h"
+
+namespace tutti {
+namespace {
+
+using meta::Superblock;
+
+Status check(const MetaServerOptions& options, const meta::ClusterDefaults& defaults) {
+  if (options.data_servers.empty()) return {Code::invalid, "the cluster has no data servers: list them"};
+  if (options.capability_lifetime <= 0_s)
+    return {Code::invalid, "the lifetime of capabilities must be positive"};
+  const Result<Layout> layout = meta::choose_layout(defaults, {}, {}, wire::kRootInode);
+  if (!layout.ok()) return layout.status().with_context("default layout of the cluster");
+  return {};
+}
+
+// Checks what is stored, or stores the superblock and the root.
+Status prepare(KvWriter& kv, const Superblock& fresh, const meta::Inode& root) {
+  Result<std::optional<std::string>> stored = kv.get(meta::superblock_key());
+  if (!stored.ok()) return stored.status();
+  if (stored->has_value()) {
+    const Result<Superblock> superblock = meta::decode_superblock(**stored);
+    if (!superblock.ok()) return superblock.status();
+    if (superblock->cluster == fresh.cluster) return {};
+    return {Code::invalid,
+            fmt::format("the metadata belong to cluster {:x}, not to {:x}: correct the configuration",
+                        superblock->cluster, fresh.cluster)};
+  }
+  bool empty = true;
+  const std::string first(1, '\0');
+  TUTTI_TRY(kv.scan(first, [&](std::string_view, std::string_view) { return empty = false; }));
+  if (!empty)
+    return {Code::malformed, "there are data, but no superblock: these are not the metadata of Tutti"};
+  TUTTI_TRY(kv.put(meta::inode_key(root.id), meta::encode(root)));
+  return kv.put(meta::superblock_key(), meta::encode(fresh));
+}
+
+meta::ClusterDefaults defaults_of(const MetaServerOptions& options) {
+  return {static_cast<std::uint32_t>(options.data_servers.size()), options.stripe_size, options.stripe_count};
+}
+
+}  // namespace
+
+class MetaServer::Impl {
+ public:
+  Impl(Env env, Kv& kv, ServerKey key, MetaServerOptions options)
+      : service_{env,
+                 kv,
+                 key,
+                 options,
+                 defaults_of(options),
+                 meta::Purger(env, kv, key, options.cluster, options.data_servers),
+                 meta::PolicyKeeper(env, kv, key, options.cluster, options.data_servers, options.policy),
+                 env.clock.now(),
+                 0,
+                 {},
+                 meta::Locks(env, kv, options.lock_lease, options.lock_grace)},
+        scope_(env.clock.executor()) {}
+
+  Task<Status> open() {
+    TUTTI_CO_TRY(check(service_.options, service_.defaults));
+    Superblock fresh;
+    fresh.cluster = service_.options.cluster;
+    meta::Inode root;
+    root.id = root.parent = wire::kRootInode;
+    root.type = wire::kDirectory;
+    root.mode = service_.options.root_mode & 07777U;
+    root.uid = service_.options.root_uid;
+    root.gid = service_.options.root_gid;
+    root.links = 2;
+    root.accessed = root.modified = root.changed = service_.env.clock.wall();
+    std::function<Status(KvWriter&)> body = [fresh, root](KvWriter& kv) { return prepare(kv, fresh, root); };
+    const Status status = co_await service_.kv.update(std::move(body));
+    if (!status.ok()) co_return status.with_context("open metadata");
+    TUTTI_CO_TRY(service_.locks.open());
+    TUTTI_CO_TRY((co_await service_.policy.open()).with_context("request policy"));
+    service_.purger.start();
+    co_return Status();
+  }
+
+  Task<Status> serve(std::unique_ptr<Listener> listener) {
+    for (;;) {
+      Result<std::unique_ptr<Connection>> connection = co_await listener->accept();
+      if (!connection.ok()) co_return connection.status();
+      scope_.spawn(run_session(*std::move(connection)));
+    }
+  }
+
+ private:
+  Task<void> run_session(std::unique_ptr<Connection> connection) {
+    meta::MetaSession session(service_, std::move(connection));
+    co_await session.run();
+  }
+
+  meta::Service service_;
+  Scope scope_;
+};
+
+MetaServer::MetaServer(Env env, Kv& kv, ServerKey key, MetaServerOptions options)
+    : impl_(std::make_unique<Impl>(env, kv, key, std::move(options))) {}
+
+MetaServer::~MetaServer() = default;
+
+Task<Status> MetaServer::open() { return impl_->open(); }
+
+Task<Status> MetaServer::serve(std::unique_ptr<Listener> listener) {
+  return impl_->serve(std::move(listener));
+}
+
+}  // namespace tutti

@@ -1,0 +1,206 @@
+#include "server/meta/meta_session.h"
+
+#include <utility>
+
+#include "base/hash.h"
+#include "env/combine.h"
+
+namespace tutti::meta {
+namespace {
+
+constexpr std::size_t kMaxComplaints = 1024;  // peers remembered
+constexpr Nanos kGreetingPatience = 30_s;
+constexpr Nanos kFarewellPatience = 5_s;
+constexpr int kTurn = 32;  // requests answered in a row before other sessions have their turn
+
+// Goes to the end of the run queue.
+class Yield {
+ public:
+  explicit Yield(Executor& executor) : executor_(executor) {}
+  [[nodiscard]] bool await_ready() const { return false; }
+  void await_suspend(std::coroutine_handle<> handle) {
+    resume_.handle = handle;
+    executor_.post(resume_);
+  }
+  void await_resume() const {}
+
+ private:
+  Executor& executor_;
+  Resume resume_;
+};
+
+class Permit {
+ public:
+  explicit Permit(Semaphore& semaphore) : semaphore_(semaphore) {}
+  Permit(const Permit&) = delete;
+  Permit& operator=(const Permit&) = delete;
+  ~Permit() { semaphore_.release(); }
+
+ private:
+  Semaphore& semaphore_;
+};
+
+std::string session_reply(const Status& status, Nanos wall, std::uint64_t cluster) {
+  flatbuffers::FlatBufferBuilder builder(256);
+  const auto message = builder.CreateString(status.message());
+  const auto version = builder.CreateString(TUTTI_VERSION);
+  builder.Finish(wire::CreateSessionReply(builder, static_cast<std::uint16_t>(status.code()), message,
+                                          wall.count(), cluster, 0, version));
+  return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
+}
+
+}  // namespace
+
+// What a transaction needs and gives. While it runs, nobody else touches it.
+struct MetaSession::Change {
+  Caller caller;
+  ClusterDefaults defaults;
+  Signer signer;
+  Ticket ticket;
+  Nanos repeat_memory;
+  Operation operation;
+  std::string reply;
+  std::vector<std::uint32_t> orphaned;
+};
+
+MetaSession::MetaSession(Service& service, std::unique_ptr<Connection> connection)
+    : service_(service),
+      connection_(std::move(connection)),
+      permits_(service.env.clock.executor(), kMaxChanges),
+      scope_(service.env.clock.executor()) {
+  ++service_.sessions;
+}
+
+MetaSession::~MetaSession() {
+  scope_.cancel();  // requests for locks go before the locks
+  service_.locks.leave(lock_session_);
+  --service_.sessions;
+}
+
+Task<void> MetaSession::run() {
+  const bool welcome = co_await greet();
+  if (!welcome) co_return;
+  for (int turn = 1;; ++turn) {
+    co_await permits_.acquire();
+    Result<Frame> frame = co_await connection_->receive();
+    if (!frame.ok()) co_return;
+    service_.locks.heard(lock_session_);
+    started_change_ = false;
+    if (!dispatch(*frame)) {
+      complain("message of type " + std::to_string(frame->type) + " is malformed or unknown");
+      co_return;
+    }
+    if (!started_change_) permits_.release();
+    if (turn % kTurn == 0) co_await Yield(service_.env.clock.executor());
+  }
+}
+
+Task<bool> MetaSession::greet() {
+  Result<Frame> frame = co_await with_timeout(service_.env.clock, kGreetingPatience, connection_->receive(),
+                                              "waiting for a session request");
+  if (!frame.ok()) co_return false;
+  const auto* request = frame->type == wire::request_type(wire::Type::session)
+                            ? wire::parse<wire::SessionRequest>(frame->payload)
+                            : nullptr;
+  if (request == nullptr) {
+    complain("no sound session request came first");
+    co_return false;
+  }
+  Status status;
+  if (request->protocol() != wire::kProtocolVersion) {
+    status = Status(Code::version,
+                    fmt::format("this metadata server speaks protocol {}, the client {}: use the same "
+                                "version of Tutti on both sides",
+                                wire::kProtocolVersion, request->protocol()));
+  }
+  client_ = request->client();
+  if (status.ok()) lock_session_ = service_.locks.join(connection_->peer().uid, client_);
+  const std::string reply = session_reply(status, service_.env.clock.wall(), service_.options.cluster);
+  connection_->send(wire::reply_type(wire::Type::session), frame->id, as_bytes(reply)).ignore();
+  if (status.ok()) co_return true;
+  // The peer shall read why before the connection goes.
+  frame = co_await with_timeout(service_.env.clock, kFarewellPatience, connection_->receive(),
+                                "waiting for the end");
+  co_return false;
+}
+
+void MetaSession::complain(const std::string& about) {
+  const std::string& name = connection_->peer().name;
+  if (service_.complained.size() >= kMaxComplaints) service_.complained.clear();
+  if (!service_.complained.insert(name).second) return;
+  service_.env.log.warn("closing the connection of {}: {}", name, about);
+}
+
+Caller MetaSession::caller() const {
+  const Peer& peer = connection_->peer();
+  return {peer.uid, peer.gid, peer.groups, service_.env.clock.wall()};
+}
+
+Signer MetaSession::signer() const {
+  return {service_.key, connection_->peer().uid,
+          service_.env.clock.wall() + service_.options.capability_lifetime};
+}
+
+Ticket MetaSession::ticket(const Frame& frame, std::uint64_t sequence) const {
+  const std::string_view request(reinterpret_cast<const char*>(frame.payload.data()), frame.payload.size());
+  return {{connection_->peer().uid, client_, sequence}, stable_hash(request) ^ frame.type};
+}
+
+void MetaSession::answer(std::uint16_t type, std::uint64_t id, const std::string& what,
+                         const Result<std::string>& reply) {
+  const auto reply_type = static_cast<std::uint16_t>(type | wire::kReplyBit);
+  const std::string message = reply.ok() ? *reply : status_reply(reply.status().with_context(what));
+  connection_->send(reply_type, id, as_bytes(message)).ignore();
+}
+
+void MetaSession::start_change(const Frame& frame, std::string what, std::uint64_t sequence,
+                               Operation operation) {
+  auto prepared = std::make_shared<Change>(Change{caller(),
+                                                  service_.defaults,
+                                                  signer(),
+                                                  ticket(frame, sequence),
+                                                  service_.options.repeat_memory,
+                                                  std::move(operation),
+                                                  {},
+                                                  {}});
+  started_change_ = true;
+  scope_.spawn(change(frame.type, frame.id, std::move(what), std::move(prepared)));
+}
+
+Task<void> MetaSession::change(std::uint16_t type, std::uint64_t id, std::string what,
+                               std::shared_ptr<Change> prepared) {
+  const Permit permit(permits_);
+  std::function<Status(KvWriter&)> body = [prepared](KvWriter& kv) { return apply(kv, *prepared); };
+  const Status status = co_await service_.kv.update(std::move(body));
+  if (!status.ok()) {
+    answer(type, id, what, status);
+    co_return;
+  }
+  for (const std::uint32_t server : prepared->orphaned) service_.purger.wake(server);
+  answer(type, id, what, std::move(prepared->reply));
+}
+
+Status MetaSession::apply(KvWriter& kv, Change& change) {
+  change.orphaned.clear();
+  Result<std::optional<std::string>> known = recall(kv, change.ticket);
+  if (!known.ok()) return known.status();
+  if (known->has_value()) {
+    change.reply = **std::move(known);
+    return {};
+  }
+  Result<std::optional<std::string>> stored = kv.get(superblock_key());
+  if (!stored.ok()) return stored.status();
+  const Result<Superblock> superblock = decode_superblock(stored->value_or(""));
+  if (!superblock.ok()) return superblock.status();
+  TreeEditor editor(kv, change.caller, change.defaults, *superblock);
+  Result<std::string> reply = change.operation(editor, change.signer);
+  if (!reply.ok()) return reply.status();
+  TUTTI_TRY(remember(kv, change.ticket, *reply, change.caller.wall, change.repeat_memory,
+                     editor.superblock().sweep));
+  TUTTI_TRY(editor.finish());
+  change.reply = *std::move(reply);
+  change.orphaned = editor.orphaned();
+  return {};
+}
+
+}  // namespace tutti::meta

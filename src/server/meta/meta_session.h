@@ -1,0 +1,108 @@
+// MetaSession: one client's connection to the metadata server.
+//
+// Requests that only read are answered at once; changes run beside each other, up to a bound, and are
+// answered in any order. Whoever sends something unsound loses the connection. Changes under way when it is
+// lost may or may not take place.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "env/env.h"
+#include "env/kv.h"
+#include "env/scope.h"
+#include "env/sync.h"
+#include "server/meta/edit.h"
+#include "server/meta/locks.h"
+#include "server/coordinator/policy_keeper.h"
+#include "server/meta/purge.h"
+#include "server/meta/repeat.h"
+#include "server/meta/reply.h"
+#include "server/meta/meta_server.h"
+
+namespace tutti::meta {
+
+// What all sessions of one metadata server share.
+struct Service {
+  Env env;
+  Kv& kv;
+  ServerKey key;
+  MetaServerOptions options;
+  ClusterDefaults defaults;
+  Purger purger;
+  PolicyKeeper policy;
+  Nanos started;
+  std::uint32_t sessions = 0;
+  std::set<std::string> complained;  // peers that the log has spoken about
+  Locks locks;
+};
+
+class MetaSession {
+ public:
+  static constexpr std::size_t kMaxChanges = 128;    // of one session under way
+  static constexpr std::size_t kMaxLockWaits = 256;  // requests for locks that wait, beside the changes
+
+  // `service` must outlive it.
+  MetaSession(Service& service, std::unique_ptr<Connection> connection);
+  MetaSession(const MetaSession&) = delete;
+  MetaSession& operator=(const MetaSession&) = delete;
+  ~MetaSession();
+
+  // Serves until the connection is lost or does not deserve better.
+  Task<void> run();
+
+ private:
+  // Makes the change and the bytes of its reply. Runs on the Kv's thread: captures only by value.
+  using Operation = std::function<Result<std::string>(TreeEditor&, const Signer&)>;
+  struct Change;
+
+  Task<bool> greet();
+  // False if the message is not sound or its type unknown.
+  bool dispatch(const Frame& frame);
+  bool on_status(const Frame& frame);
+  bool on_cluster(const Frame& frame);
+  bool on_set_policy(const Frame& frame);
+  Task<void> set_policy(std::uint16_t type, std::uint64_t id, std::string policy);
+  [[nodiscard]] std::string cluster_reply(const PolicyRecord& record) const;
+  bool on_open(const Frame& frame);
+  bool on_lookup(const Frame& frame);
+  bool on_list(const Frame& frame);
+  bool on_make_directory(const Frame& frame);
+  bool on_symlink(const Frame& frame);
+  bool on_link(const Frame& frame);
+  bool on_remove(const Frame& frame);
+  bool on_rename(const Frame& frame);
+  bool on_set_attributes(const Frame& frame);
+  bool on_renew(const Frame& frame);
+  bool on_commit(const Frame& frame);
+  bool on_lock(const Frame& frame);
+  bool on_unlock(const Frame& frame);
+  bool on_counter(const Frame& frame);
+
+  void answer(std::uint16_t type, std::uint64_t id, const std::string& what,
+              const Result<std::string>& reply);
+  void start_change(const Frame& frame, std::string what, std::uint64_t sequence, Operation operation);
+  Task<void> change(std::uint16_t type, std::uint64_t id, std::string what, std::shared_ptr<Change> change);
+  static Status apply(KvWriter& kv, Change& change);
+  Task<void> lock(std::uint16_t type, std::uint64_t id, std::string what, LockAsk ask);
+  void complain(const std::string& about);
+
+  [[nodiscard]] Caller caller() const;
+  [[nodiscard]] Signer signer() const;
+  [[nodiscard]] Ticket ticket(const Frame& frame, std::uint64_t sequence) const;
+  // Ours, for this user, and not expired for longer than it lived.
+  [[nodiscard]] Status check_own(const wire::Capability& capability) const;
+
+  Service& service_;
+  std::unique_ptr<Connection> connection_;
+  std::uint64_t client_ = 0;
+  std::uint64_t lock_session_ = 0;  // 0 before the greeting
+  Semaphore permits_;               // for changes under way
+  bool started_change_ = false;
+  Scope scope_;
+};
+
+}  // namespace tutti::meta

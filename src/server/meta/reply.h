@@ -1,0 +1,35 @@
+// The replies of the metadata server as message bytes. Pure.
+//
+// A reply that carries an error is a StatusReply whatever the request: every reply table begins with code and
+// message, so it reads as any of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "server/capability.h"
+#include "server/meta/tree.h"
+
+namespace tutti::meta {
+
+// Signs capabilities for one user.
+struct Signer {
+  ServerKey key;
+  std::uint32_t uid = 0;
+  Nanos expiry;  // wall
+};
+
+std::string status_reply(const Status& status);
+// With a capability for `rights` if there are any and the node is a file.
+std::string node_reply(const Inode& node, std::uint32_t rights, bool created, const Signer& signer);
+// With a capability to ask for the length at each file whose inode is there.
+std::string list_reply(const Listing& listing, const Signer& signer);
+std::string capability_reply(const wire::Capability& capability);
+
+inline std::span<const std::byte> as_bytes(const std::string& message) {
+  return std::as_bytes(std::span(message.data(), message.size()));
+}
+
+}  // namespace tutti::meta

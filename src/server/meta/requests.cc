@@ -1,0 +1,299 @@
+// The requests of a session: from message to operation.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "server/meta/meta_session.h"
+
+namespace tutti::meta {
+namespace {
+
+Place to_place(const wire::Place* place) { return {place->base(), wire::text(place->path())}; }
+
+Wish to_wish(const wire::LayoutWish* wish) {
+  return wish == nullptr ? Wish() : Wish{wish->stripe_size(), wish->stripe_count(), wish->first_server()};
+}
+
+std::uint32_t open_rights(std::uint32_t flags) {
+  std::uint32_t rights = wire::kRightLength;
+  if ((flags & wire::kOpenRead) != 0) rights |= wire::kRightRead;
+  if ((flags & wire::kOpenWrite) != 0) rights |= wire::kRightWrite;
+  return rights;
+}
+
+// The reply to a change that returns the node.
+Result<std::string> reply_with(const Result<Inode>& node, const Signer& signer) {
+  if (!node.ok()) return node.status();
+  return node_reply(*node, wire::kRightLength, false, signer);
+}
+
+Result<std::string> reply_with(const Status& status) {
+  if (!status.ok()) return status;
+  return status_reply(status);
+}
+
+}  // namespace
+
+bool MetaSession::dispatch(const Frame& frame) {
+  switch (static_cast<wire::Type>(frame.type)) {
+    case wire::Type::status:
+      return on_status(frame);
+    case wire::Type::cluster:
+      return on_cluster(frame);
+    case wire::Type::set_policy:
+      return on_set_policy(frame);
+    case wire::Type::open:
+      return on_open(frame);
+    case wire::Type::lookup:
+      return on_lookup(frame);
+    case wire::Type::make_directory:
+      return on_make_directory(frame);
+    case wire::Type::symlink:
+      return on_symlink(frame);
+    case wire::Type::link:
+      return on_link(frame);
+    case wire::Type::remove:
+      return on_remove(frame);
+    case wire::Type::rename:
+      return on_rename(frame);
+    case wire::Type::list:
+      return on_list(frame);
+    case wire::Type::set_attributes:
+      return on_set_attributes(frame);
+    case wire::Type::renew:
+      return on_renew(frame);
+    case wire::Type::commit:
+      return on_commit(frame);
+    case wire::Type::lock:
+      return on_lock(frame);
+    case wire::Type::unlock:
+      return on_unlock(frame);
+    case wire::Type::counter:
+      return on_counter(frame);
+    default:
+      return false;
+  }
+}
+
+bool MetaSession::on_status(const Frame& frame) {
+  if (wire::parse<wire::StatusRequest>(frame.payload) == nullptr) return false;
+  Superblock superblock;
+  const Status status = service_.kv.view([&](const KvReader& kv) -> Status {
+    Result<std::optional<std::string>> stored = kv.get(superblock_key());
+    if (!stored.ok()) return stored.status();
+    Result<Superblock> decoded = decode_superblock(stored->value_or(""));
+    if (!decoded.ok()) return decoded.status();
+    superblock = *decoded;
+    return {};
+  });
+  if (!status.ok()) {
+    answer(frame.type, frame.id, "status", status);
+    return true;
+  }
+  flatbuffers::FlatBufferBuilder builder(256);
+  const auto kind = builder.CreateString("meta");
+  const auto version = builder.CreateString(TUTTI_VERSION);
+  const Result<PolicyRecord> policy = service_.policy.read();
+  const auto policy_text = builder.CreateString(policy.ok() ? policy->now.policy : "");
+  wire::ServerStatusReplyBuilder reply(builder);
+  reply.add_policy(policy_text);
+  reply.add_kind(kind);
+  reply.add_version(version);
+  reply.add_uptime((service_.env.clock.now() - service_.started).count());
+  reply.add_sessions(service_.sessions);
+  reply.add_in_service(static_cast<std::uint32_t>(scope_.size()));
+  reply.add_files(superblock.files);
+  builder.Finish(reply.Finish());
+  connection_->send(wire::reply_type(wire::Type::status), frame.id, wire::bytes(builder)).ignore();
+  return true;
+}
+
+bool MetaSession::on_open(const Frame& frame) {
+  const auto* request = wire::parse<wire::OpenRequest>(frame.payload);
+  if (request == nullptr || request->place() == nullptr) return false;
+  const Place place = to_place(request->place());
+  const std::uint32_t flags = request->flags();
+  const std::uint32_t rights = open_rights(flags);
+  const std::string what = "open " + to_string(place);
+  // Most files that are opened exist, and then nothing needs to be written.
+  std::optional<std::string> reply;
+  const Status status = service_.kv.view([&](const KvReader& kv) -> Status {
+    Result<std::optional<std::string>> known = recall(kv, ticket(frame, request->sequence()));
+    if (!known.ok()) return known.status();
+    reply = *std::move(known);
+    if (reply) return {};
+    const Caller who = caller();
+    Result<std::optional<Inode>> node = open_existing(Tree(kv, who), place, flags);
+    if (!node.ok()) return node.status();
+    if (node->has_value()) reply = node_reply(**node, rights, false, signer());
+    return {};
+  });
+  if (!status.ok()) {
+    answer(frame.type, frame.id, what, status);
+  } else if (reply) {
+    answer(frame.type, frame.id, what, *std::move(reply));
+  } else {
+    start_change(frame, what, request->sequence(),
+                 [place, flags, rights, mode = request->mode(), wish = to_wish(request->wish())](
+                     TreeEditor& editor, const Signer& signer) -> Result<std::string> {
+                   const Result<Opened> opened = editor.open(place, flags, mode, wish);
+                   if (!opened.ok()) return opened.status();
+                   return node_reply(opened->node, rights, opened->created, signer);
+                 });
+  }
+  return true;
+}
+
+bool MetaSession::on_lookup(const Frame& frame) {
+  const auto* request = wire::parse<wire::LookupRequest>(frame.payload);
+  if (request == nullptr || request->place() == nullptr) return false;
+  const Place place = to_place(request->place());
+  std::string reply;
+  const Status status = service_.kv.view([&](const KvReader& kv) -> Status {
+    const Caller who = caller();
+    const Result<Inode> node = Tree(kv, who).lookup(place, request->follow());
+    if (!node.ok()) return node.status();
+    reply = node_reply(*node, wire::kRightLength, false, signer());
+    return {};
+  });
+  answer(frame.type, frame.id, "look up " + to_string(place),
+         status.ok() ? Result<std::string>(std::move(reply)) : Result<std::string>(status));
+  return true;
+}
+
+bool MetaSession::on_list(const Frame& frame) {
+  const auto* request = wire::parse<wire::ListRequest>(frame.payload);
+  if (request == nullptr || request->place() == nullptr) return false;
+  const Place place = to_place(request->place());
+  std::string reply;
+  const Status status = service_.kv.view([&](const KvReader& kv) -> Status {
+    const Caller who = caller();
+    const Result<Listing> listing =
+        Tree(kv, who).list(place, wire::text(request->after()), request->limit(), request->attributes());
+    if (!listing.ok()) return listing.status();
+    reply = list_reply(*listing, signer());
+    return {};
+  });
+  answer(frame.type, frame.id, "list " + to_string(place),
+         status.ok() ? Result<std::string>(std::move(reply)) : Result<std::string>(status));
+  return true;
+}
+
+bool MetaSession::on_make_directory(const Frame& frame) {
+  const auto* request = wire::parse<wire::MakeDirectoryRequest>(frame.payload);
+  if (request == nullptr || request->place() == nullptr) return false;
+  const Place place = to_place(request->place());
+  start_change(
+      frame, "make directory " + to_string(place), request->sequence(),
+      [place, mode = request->mode(), wish = to_wish(request->wish())](TreeEditor& editor, const Signer& by) {
+        return reply_with(editor.make_directory(place, mode, wish), by);
+      });
+  return true;
+}
+
+bool MetaSession::on_symlink(const Frame& frame) {
+  const auto* request = wire::parse<wire::SymlinkRequest>(frame.payload);
+  if (request == nullptr || request->place() == nullptr) return false;
+  const Place place = to_place(request->place());
+  start_change(frame, "make symbolic link " + to_string(place), request->sequence(),
+               [place, target = wire::text(request->target())](TreeEditor& editor, const Signer& by) {
+                 return reply_with(editor.symlink(place, target), by);
+               });
+  return true;
+}
+
+bool MetaSession::on_link(const Frame& frame) {
+  const auto* request = wire::parse<wire::LinkRequest>(frame.payload);
+  if (request == nullptr || request->from() == nullptr || request->to() == nullptr) return false;
+  const Place from = to_place(request->from());
+  const Place to = to_place(request->to());
+  start_change(
+      frame, fmt::format("link {} to {}", to_string(from), to_string(to)), request->sequence(),
+      [from, to](TreeEditor& editor, const Signer& by) { return reply_with(editor.link(from, to), by); });
+  return true;
+}
+
+bool MetaSession::on_remove(const Frame& frame) {
+  const auto* request = wire::parse<wire::RemoveRequest>(frame.payload);
+  if (request == nullptr || request->place() == nullptr) return false;
+  const Place place = to_place(request->place());
+  start_change(frame, "remove " + to_string(place), request->sequence(),
+               [place, directory = request->directory()](TreeEditor& editor, const Signer&) {
+                 return reply_with(editor.remove(place, directory));
+               });
+  return true;
+}
+
+bool MetaSession::on_rename(const Frame& frame) {
+  const auto* request = wire::parse<wire::RenameRequest>(frame.payload);
+  if (request == nullptr || request->from() == nullptr || request->to() == nullptr) return false;
+  const Place from = to_place(request->from());
+  const Place to = to_place(request->to());
+  start_change(frame, fmt::format("rename {} to {}", to_string(from), to_string(to)), request->sequence(),
+               [from, to, exclusive = request->exclusive()](TreeEditor& editor, const Signer&) {
+                 return reply_with(editor.rename(from, to, exclusive));
+               });
+  return true;
+}
+
+bool MetaSession::on_set_attributes(const Frame& frame) {
+  const auto* request = wire::parse<wire::SetAttributesRequest>(frame.payload);
+  if (request == nullptr || request->place() == nullptr) return false;
+  const Place place = to_place(request->place());
+  const AttributeChange wanted{request->mask(),         request->mode(),     request->uid(),
+                               request->gid(),          request->accessed(), request->modified(),
+                               to_wish(request->wish())};
+  start_change(frame, "set attributes of " + to_string(place), request->sequence(),
+               [place, wanted, follow = request->follow()](TreeEditor& editor, const Signer& by) {
+                 return reply_with(editor.set_attributes(place, follow, wanted), by);
+               });
+  return true;
+}
+
+Status MetaSession::check_own(const wire::Capability& capability) const {
+  if (!service_.key.genuine(capability) || capability.uid() != connection_->peer().uid ||
+      (capability.rights() & wire::kRightRemove) != 0) {
+    return {Code::permission, "the capability is not yours"};
+  }
+  const Nanos lapsed = service_.env.clock.wall() - Nanos(capability.expiry());
+  if (lapsed <= service_.options.capability_lifetime) return {};
+  return {Code::expired, "the capability is too old: open the file again"};
+}
+
+bool MetaSession::on_renew(const Frame& frame) {
+  const auto* request = wire::parse<wire::RenewRequest>(frame.payload);
+  if (request == nullptr || request->capability() == nullptr) return false;
+  const wire::Capability& old = *request->capability();
+  const std::string what = fmt::format("renew the capability for inode {}", old.file());
+  const Status status = check_own(old);
+  if (!status.ok()) {
+    answer(frame.type, frame.id, what, status);
+    return true;
+  }
+  const Signer by = signer();
+  answer(frame.type, frame.id, what,
+         capability_reply(by.key.sign(old.file(), old.rights(), by.uid, by.expiry)));
+  return true;
+}
+
+bool MetaSession::on_commit(const Frame& frame) {
+  const auto* request = wire::parse<wire::CommitRequest>(frame.payload);
+  if (request == nullptr || request->capability() == nullptr) return false;
+  const std::uint64_t file = request->capability()->file();
+  const std::string what = fmt::format("commit inode {}", file);
+  Status status = check_own(*request->capability());
+  if (status.ok() && (request->capability()->rights() & wire::kRightWrite) == 0) {
+    status = Status(Code::bad_capability, "the file is not open for writing");
+  }
+  if (!status.ok()) {
+    answer(frame.type, frame.id, what, status);
+    return true;
+  }
+  start_change(frame, what, 0,
+               [file, modified = Nanos(request->modified())](TreeEditor& editor, const Signer&) {
+                 return reply_with(editor.commit(file, modified));
+               });
+  return true;
+}
+
+}  // namespace tutti::meta

@@ -1,0 +1,95 @@
+// The requests of a session for what clients share: locks and counters.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "server/meta/counters.h"
+#include "server/meta/meta_session.h"
+
+namespace tutti::meta {
+namespace {
+
+std::string lock_reply(Nanos lease) {
+  flatbuffers::FlatBufferBuilder builder(64);
+  builder.Finish(wire::CreateLockReply(builder, 0, 0, lease.count()));
+  return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
+}
+
+Result<std::string> counter_reply(const Result<std::int64_t>& value) {
+  if (!value.ok()) return value.status();
+  flatbuffers::FlatBufferBuilder builder(64);
+  builder.Finish(wire::CreateCounterReply(builder, 0, 0, *value));
+  return std::string(reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize());
+}
+
+Result<LockRange> range_of(const wire::LockRequest& request) {
+  if (request.length() == 0 || request.offset() >= wire::kMaxOffset) {
+    return Status(Code::invalid,
+                  fmt::format("{} bytes at {} cannot be locked", request.length(), request.offset()));
+  }
+  const std::uint64_t length = std::min(request.length(), wire::kMaxOffset - request.offset());
+  return LockRange{request.offset(), request.offset() + length, request.exclusive()};
+}
+
+}  // namespace
+
+bool MetaSession::on_lock(const Frame& frame) {
+  const auto* request = wire::parse<wire::LockRequest>(frame.payload);
+  if (request == nullptr || request->capability() == nullptr) return false;
+  const wire::Capability& capability = *request->capability();
+  const std::string what = fmt::format("lock inode {}", capability.file());
+  const Result<LockRange> range = range_of(*request);
+  Status status = check_own(capability);
+  if (status.ok()) status = range.status();
+  const std::uint32_t needed =
+      request->exclusive() ? wire::kRightWrite : wire::kRightRead | wire::kRightWrite;
+  if (status.ok() && (capability.rights() & needed) == 0)
+    status = Status(Code::bad_capability, "the file is not open for that");
+  if (status.ok() && scope_.size() >= kMaxChanges + kMaxLockWaits)
+    status = Status(Code::busy, "too many requests are under way");
+  if (!status.ok()) {
+    answer(frame.type, frame.id, what, status);
+    return true;
+  }
+  const LockAsk ask{capability.file(), request->number(), *range, request->reclaim(),
+                    Nanos(request->patience())};
+  scope_.spawn(lock(frame.type, frame.id, what, ask));
+  return true;
+}
+
+Task<void> MetaSession::lock(std::uint16_t type, std::uint64_t id, std::string what, LockAsk ask) {
+  const Status status = co_await service_.locks.acquire(lock_session_, ask);
+  answer(type, id, what,
+         status.ok() ? Result<std::string>(lock_reply(service_.locks.lease())) : Result<std::string>(status));
+}
+
+bool MetaSession::on_unlock(const Frame& frame) {
+  const auto* request = wire::parse<wire::UnlockRequest>(frame.payload);
+  if (request == nullptr) return false;
+  const Status status = service_.locks.release(lock_session_, request->number());
+  answer(frame.type, frame.id, "unlock",
+         status.ok() ? Result<std::string>(status_reply(status)) : Result<std::string>(status));
+  return true;
+}
+
+bool MetaSession::on_counter(const Frame& frame) {
+  const auto* request = wire::parse<wire::CounterRequest>(frame.payload);
+  if (request == nullptr) return false;
+  const CounterAsk ask{request->key(), request->op(), request->value()};
+  if (ask.op == wire::kCounterGet) {
+    Result<std::string> reply = std::string();
+    const Status status = service_.kv.view([&](const KvReader& kv) -> Status {
+      reply = counter_reply(counter_value(kv, caller(), ask.key));
+      return {};
+    });
+    answer(frame.type, frame.id, "counter", status.ok() ? std::move(reply) : Result<std::string>(status));
+    return true;
+  }
+  start_change(frame, "counter", request->sequence(),
+               [ask, who = caller()](TreeEditor& editor, const Signer&) {
+                 return counter_reply(change_counter(editor.kv(), who, ask));
+               });
+  return true;
+}
+
+}  // namespace tutti::meta

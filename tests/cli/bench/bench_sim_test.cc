@@ -1,0 +1,23 @@
+#include "cli/bench/bench_sim.h"
+
+#include <gtest/gtest.h>
+
+namespace tutti {
+namespace {
+
+TEST(SimBench, CountsTheEventsOfAllReads) {
+  SimBenchOptions options;
+  options.servers = 2;
+  options.clients = 3;
+  options.requests = 4;
+  Nanos now;
+  const auto result = run_sim_bench(options, [&] { return now += 1_s; });
+  ASSERT_TRUE(result.ok()) << result.status().to_string();
+  EXPECT_EQ(result->requests, 12U);
+  EXPECT_EQ(result->bytes, 12_MiB);
+  EXPECT_EQ(result->real_time, 1_s);
+  EXPECT_EQ(result->events_per_second, static_cast<double>(result->events));
+}
+
+}  // namespace
+}  // namespace tutti

@@ -1,0 +1,115 @@
+// Files that a store shares, and that travel to a client on the same host.
+#include "env/shared_file.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "env/real/store/file_store.h"
+#include "env/real/network/socket_network.h"
+#include "tests/env/conformance/network_suite.h"
+#include "tests/env/real/temporary_directory.h"
+
+namespace tutti::conformance {
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(NetworkSuite);  // of the header, not of this test
+}
+
+namespace tutti {
+namespace {
+
+using conformance::network_suite::pattern;
+using conformance::network_suite::receive_copy;
+using conformance::network_suite::segment_of;
+
+constexpr ObjectId kObject{7};
+
+class SharedFileTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (::access("/dev/shm", W_OK) != 0) GTEST_SKIP() << "no tmpfs to map objects on";
+    directory_ = std::make_unique<TemporaryDirectory>("/dev/shm");
+    auto opened = FileStore::open(loop_, *directory_ / "store");
+    ASSERT_TRUE(opened.ok()) << opened.status().to_string();
+    store_ = *std::move(opened);
+  }
+
+  void write(std::span<const std::byte> bytes) {
+    MemorySource source(bytes);
+    ASSERT_TRUE(loop_.run(store_->write(kObject, 0_B, Bytes(bytes.size()), source)).ok());
+  }
+
+  Loop loop_;
+  std::unique_ptr<TemporaryDirectory> directory_;
+  std::unique_ptr<FileStore> store_;
+};
+
+TEST_F(SharedFileTest, AReaderGetsTheBytesButCannotWriteThem) {
+  const auto bytes = pattern(100'000, 1);
+  write(bytes);
+  const SharedObject shared = store_->share(kObject);
+  ASSERT_NE(shared.file, nullptr);
+  EXPECT_EQ(shared.length, Bytes(bytes.size()));
+  std::vector<std::byte> first(70'000);
+  std::vector<std::byte> second(60'000);  // past the end
+  const std::array<Segment, 2> into = {segment_of(first), segment_of(second)};
+  const auto got = shared.file->read(10_B, into);
+  ASSERT_TRUE(got.ok());
+  EXPECT_EQ(*got, Bytes(bytes.size() - 10));
+  EXPECT_TRUE(std::equal(first.begin(), first.end(), bytes.begin() + 10));
+  EXPECT_TRUE(std::equal(bytes.begin() + 70'010, bytes.end(), second.begin()));
+  EXPECT_EQ(::fcntl(shared.file->descriptor(), F_GETFL) & O_ACCMODE, O_RDONLY);
+}
+
+TEST_F(SharedFileTest, WhatIsMadeAnewHasAnotherKey) {
+  EXPECT_EQ(store_->share(kObject).file, nullptr) << "there is no such object";
+  write(pattern(10, 1));
+  const SharedObject before = store_->share(kObject);
+  EXPECT_EQ(store_->share(kObject).key, before.key);
+  ASSERT_TRUE(loop_.run(store_->remove(kObject)).ok());
+  EXPECT_EQ(store_->share(kObject).file, nullptr);
+  write(pattern(10, 2));
+  EXPECT_NE(store_->share(kObject).key, before.key);
+}
+
+Task<Result<std::unique_ptr<Connection>>> accept(Listener& listener) { co_return co_await listener.accept(); }
+
+Task<void> keep(Task<Result<std::unique_ptr<Connection>>> task, std::unique_ptr<Connection>& place) {
+  auto made = co_await std::move(task);
+  if (made.ok()) place = *std::move(made);
+}
+
+TEST_F(SharedFileTest, ArrivesBeforeTheFramesBehindIt) {
+  write(pattern(5000, 3));
+  SocketNetwork network(loop_, SocketOptions());
+  const std::string address = "unix:" + *directory_ / "s";
+  auto listener = network.listen(address);
+  ASSERT_TRUE(listener.ok());
+  std::unique_ptr<Connection> server;
+  Scope scope(loop_.executor());
+  scope.spawn(keep(accept(**listener), server));
+  auto client = loop_.run(network.connect(address));
+  ASSERT_TRUE(client.ok()) << client.status().to_string();
+  while (!server) loop_.run_once(1_s);
+  ASSERT_TRUE((*client)->takes_files());
+  EXPECT_FALSE(server->takes_files()) << "a server takes no files from clients";
+
+  const SharedObject shared = store_->share(kObject);
+  for (std::uint64_t id = 1; id <= 3; ++id) {
+    ASSERT_TRUE(server->give(shared.key + id, *shared.file));
+    ASSERT_TRUE(server->send(100, id, {}).ok());
+    EXPECT_EQ(loop_.run(receive_copy(**client)).id, id) << "what follows a descriptor is read as well";
+    const auto file = (*client)->given(shared.key + id);
+    ASSERT_NE(file, nullptr);
+    EXPECT_EQ((*client)->given(shared.key + id), nullptr) << "handed out once";
+    std::vector<std::byte> bytes(5000);
+    const std::array<Segment, 1> into = {segment_of(bytes)};
+    ASSERT_TRUE(file->read(0_B, into).ok());
+    EXPECT_TRUE(bytes == pattern(5000, 3));
+  }
+  EXPECT_FALSE((*client)->give(9, *shared.file)) << "only servers give";
+}
+
+}  // namespace
+}  // namespace tutti

@@ -1,0 +1,142 @@
+#include "lab/sim/sim_cluster.h"
+
+#include <gtest/gtest.h>
+
+namespace tutti {
+namespace {
+
+class SimClusterTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    SimClusterOptions options;
+    options.servers = 3;
+    options.meta.capability_lifetime = 10_s;
+    auto made = SimCluster::create(options);
+    ASSERT_TRUE(made.ok());
+    cluster_ = std::move(*made);
+    ASSERT_TRUE(cluster_->start().ok());
+    const Peer peer{.uid = 7, .gid = 7, .groups = {}, .pid = 1, .name = "test"};
+    client_ = cluster_->make_client(0, peer, ClientOptions());
+  }
+  template <typename T>
+  T run(Task<T> task) {
+    auto result = cluster_->simulation().run(std::move(task));
+    EXPECT_TRUE(result.has_value()) << "deadlock";
+    return std::move(*result);
+  }
+  std::unique_ptr<OpenFile> create(const std::string& path) {
+    OpenOptions options;
+    options.write = true;
+    options.create = true;
+    options.layout.stripe_size = 512_B;
+    auto file = run(client_->files().open(path, options));
+    EXPECT_TRUE(file.ok()) << file.status().to_string();
+    return std::move(*file);
+  }
+
+  std::unique_ptr<SimCluster> cluster_;
+  std::unique_ptr<SimClient> client_;
+};
+
+std::vector<std::byte> pattern(std::size_t length) {
+  std::vector<std::byte> bytes(length);
+  for (std::size_t i = 0; i < length; ++i) bytes[i] = static_cast<std::byte>(i * 7 + i / 251);
+  return bytes;
+}
+
+TEST_F(SimClusterTest, WhatIsWrittenIsRead) {
+  const auto file = create("/a");
+  const auto bytes = pattern(10'000);
+  EXPECT_TRUE(run(file->write(100_B, bytes)).ok());
+  std::vector<std::byte> back(20'000);
+  const auto got = run(file->read(100_B, back));
+  ASSERT_TRUE(got.ok()) << got.status().to_string();
+  EXPECT_EQ(got->count(), bytes.size());
+  back.resize(got->count());
+  EXPECT_EQ(back, bytes);
+  EXPECT_EQ(run(file->size()).value(), 10'100_B);
+}
+
+TEST_F(SimClusterTest, AWriteGoesOnWhenItsServerReturns) {
+  const auto file = create("/a");
+  cluster_->stop_data(1);
+  Simulation& simulation = cluster_->simulation();
+  simulation.spawn([](SimCluster& cluster) -> Task<void> {
+    co_await cluster.clock(0).sleep(3_s);
+    cluster.start_data(1);
+  }(*cluster_));
+  const auto bytes = pattern(5'000);
+  const Status status = run(file->write(0_B, bytes));
+  EXPECT_TRUE(status.ok()) << status.to_string();
+  EXPECT_GE(simulation.now(), 3_s);
+}
+
+TEST_F(SimClusterTest, FilesOutliveTheDeathOfEveryServer) {
+  const auto bytes = pattern(5'000);
+  {
+    const auto file = create("/a");
+    EXPECT_TRUE(run(file->write(0_B, bytes)).ok());
+    EXPECT_TRUE(run(file->close()).ok());
+  }
+  cluster_->stop_meta();
+  for (std::uint32_t server = 0; server < 3; ++server) cluster_->stop_data(server);
+  ASSERT_TRUE(cluster_->start().ok());
+  const auto file = create("/a");
+  std::vector<std::byte> back(5'000);
+  EXPECT_EQ(run(file->read(0_B, back)).value(), 5'000_B);
+  EXPECT_EQ(back, bytes);
+}
+
+TEST_F(SimClusterTest, SyncedBytesSurviveLossOfPower) {
+  const auto bytes = pattern(5'000);
+  const auto file = create("/a");
+  EXPECT_TRUE(run(file->write(0_B, bytes)).ok());
+  EXPECT_TRUE(run(file->sync()).ok());
+  cluster_->lose_power_meta();
+  for (std::uint32_t server = 0; server < 3; ++server) cluster_->lose_power_data(server);
+  ASSERT_TRUE(cluster_->start().ok());
+  std::vector<std::byte> back(5'000);
+  const auto got = run(file->read(0_B, back));
+  ASSERT_TRUE(got.ok()) << got.status().to_string();
+  EXPECT_EQ(back, bytes);
+}
+
+Task<Status> sleep(Clock& clock, Nanos length) {
+  co_await clock.sleep(length);
+  co_return Status();
+}
+
+// The commit of a capability that lapsed long ago was refused, and with it the close.
+TEST_F(SimClusterTest, AFileCanBeClosedLongAfterItsCapabilityExpired) {
+  const auto file = create("/a");
+  EXPECT_TRUE(run(file->write(0_B, pattern(100))).ok());
+  EXPECT_TRUE(run(sleep(client_->clock(), 100_s)).ok());
+  const Status closed = run(file->close());
+  EXPECT_TRUE(closed.ok()) << closed.to_string();
+}
+
+// A cut that came before the growth on the server of the last byte left the file shorter than it ever was.
+TEST_F(SimClusterTest, ATruncateGrowsBeforeItCuts) {
+  const auto file = create("/a");
+  EXPECT_TRUE(run(file->write(Bytes(9 * 512), pattern(512))).ok());  // the rest is a hole
+  const ObjectId object{file->attributes().inode};
+  const Layout layout = file->layout();
+  const Bytes length(4 * 512 + 100);
+  cluster_->stop_data(layout.server_of_slot(layout.slot_of(length - 1_B)));
+  Simulation& simulation = cluster_->simulation();
+  Scope scope(simulation.executor());
+  scope.spawn(
+      [](OpenFile& open, Bytes to) -> Task<void> { (co_await open.truncate(to)).ignore(); }(*file, length));
+  simulation.run_until(simulation.now() + 2_s);
+  const std::uint32_t tail = layout.server_of_slot(layout.slot_of(Bytes(9 * 512)));
+  EXPECT_EQ(run(cluster_->storage(tail).store().length(object)).value(), Bytes(4 * 512)) << "cut too early";
+}
+
+TEST(SimCluster, AnUnknownPolicyIsRefused) {
+  SimClusterOptions options;
+  options.policy = "nosuch";
+  EXPECT_EQ(SimCluster::create(options).code(), Code::invalid);
+}
+
+}  // namespace
+}  // namespace tutti

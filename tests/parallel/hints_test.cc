@@ -1,0 +1,134 @@
+#include "parallel/hints.h"
+
+#include <gtest/gtest.h>
+
+#include "client/application.h"
+
+namespace tutti {
+namespace {
+
+std::string value_of(const HintList& list, const std::string& key) {
+  for (const auto& each : list) {
+    if (each.first == key) return each.second;
+  }
+  return "(none)";
+}
+
+TEST(Hints, AreTakenAndComeBackAsValuesInEffect) {
+  FileHints hints;
+  const HintReport report = apply_hints({{"cb_nodes", "3"},
+                                         {"cb_buffer_size", "1048576"},
+                                         {"romio_cb_write", "enable"},
+                                         {"romio_ds_read", "disable"},
+                                         {"ind_rd_buffer_size", "65536"},
+                                         {"striping_unit", "131072"},
+                                         {"striping_factor", "2"},
+                                         {"start_iodevice", "1"},
+                                         {"tutti_app_id", "77"},
+                                         {"tutti_collective", "two_phase"}},
+                                        hints);
+  EXPECT_TRUE(report.ignored.empty());
+  EXPECT_TRUE(report.refused.empty());
+  EXPECT_EQ(hints.layout.stripe_size, 128_KiB);
+  EXPECT_EQ(hints.layout.stripe_count, 2U);
+  EXPECT_EQ(hints.layout.first_server, 1);
+  EXPECT_EQ(hints.application, 77U);
+  Layout layout;
+  layout.stripe_size = 128_KiB;
+  layout.stripe_count = 2;
+  layout.server_total = 4;
+  const HintList used = effective_hints(hints, layout, 77);
+  EXPECT_EQ(value_of(used, "cb_nodes"), "3");
+  EXPECT_EQ(value_of(used, "cb_buffer_size"), "1048576");
+  EXPECT_EQ(value_of(used, "romio_cb_write"), "enable");
+  EXPECT_EQ(value_of(used, "romio_cb_read"), "automatic");
+  EXPECT_EQ(value_of(used, "romio_ds_read"), "disable");
+  EXPECT_EQ(value_of(used, "ind_rd_buffer_size"), "65536");
+  EXPECT_EQ(value_of(used, "striping_unit"), "131072");
+  EXPECT_EQ(value_of(used, "striping_factor"), "2");
+  EXPECT_EQ(value_of(used, "tutti_app_id"), "0x000000000000004d");
+  EXPECT_EQ(value_of(used, "tutti_collective"), "two_phase");
+}
+
+TEST(Hints, ValuesWithoutSenseAreRefusedAndChangeNothing) {
+  FileHints hints;
+  const HintReport report = apply_hints({{"cb_nodes", "none"},
+                                         {"cb_buffer_size", "-1"},
+                                         {"romio_cb_read", "perhaps"},
+                                         {"striping_unit", "1000"},
+                                         {"tutti_collective", "three_phase"},
+                                         {"romio_no_indep_rw", "1"}},
+                                        hints);
+  EXPECT_EQ(report.refused.size(), 6U);
+  EXPECT_EQ(hints.collective.cb_nodes, 0);
+  EXPECT_EQ(hints.collective.cb_buffer_size, 16_MiB);
+  EXPECT_EQ(hints.collective.plan, "auto");
+}
+
+TEST(Hints, KnownOnesWithoutMeaningAreListedAndUnknownOnesPassedOver) {
+  FileHints hints;
+  const HintReport report = apply_hints({{"num_io_nodes", "4"}, {"somebody_elses", "x"}}, hints);
+  EXPECT_EQ(report.ignored, std::vector<std::string>{"num_io_nodes"});
+  EXPECT_TRUE(report.refused.empty());
+}
+
+TEST(Hints, NoIndependentAccessForcesCollectiveBuffering) {
+  FileHints hints;
+  apply_hints({{"romio_no_indep_rw", "true"}}, hints);
+  EXPECT_EQ(hints.options().cb_read, Toggle::enable);
+  EXPECT_EQ(hints.options().cb_write, Toggle::enable);
+}
+
+TEST(Hints, AFileOfHintsHasCommentsAndGivesWayToThePrograms) {
+  const HintList file =
+      parse_hints_file("# ours\ncb_nodes 2\n\n  romio_cb_write   enable # always\nlonely\n");
+  ASSERT_EQ(file.size(), 2U);
+  EXPECT_EQ(file[1], (std::pair<std::string, std::string>("romio_cb_write", "enable")));
+  HintList own = {{"cb_nodes", "5"}};
+  add_default_hints(file, own);
+  EXPECT_EQ(value_of(own, "cb_nodes"), "5");
+  EXPECT_EQ(value_of(own, "romio_cb_write"), "enable");
+}
+
+TEST(Hints, TravelThroughABroadcastUnchanged) {
+  const HintList list = {{"a", "1"}, {"empty", ""}, {"spaces", "x y ; z"}};
+  EXPECT_EQ(decode_hints(encode_hints(list)), list);
+  EXPECT_TRUE(decode_hints("").empty());
+}
+
+TEST(Hints, ConfigListPicksAggregatorsByHost) {
+  const std::vector<std::string> hosts = {"a", "a", "b", "b", "c", "c"};
+  EXPECT_EQ(aggregators_by_host("*:1", hosts, 0), (std::vector<int>{0, 2, 4}));
+  EXPECT_EQ(aggregators_by_host("b:2,*:1", hosts, 0), (std::vector<int>{0, 2, 3, 4}));
+  EXPECT_EQ(aggregators_by_host("*:*", hosts, 4), (std::vector<int>{0, 1, 2, 3}));
+  EXPECT_EQ(aggregators_by_host("c:0,*:1", hosts, 0), (std::vector<int>{0, 2}));
+  EXPECT_TRUE(aggregators_by_host("*:many", hosts, 0).empty());
+}
+
+Environment environment(std::map<std::string, std::string> variables) {
+  return [variables = std::move(variables)](const std::string& name) {
+    const auto found = variables.find(name);
+    return found != variables.end() ? found->second : std::string();
+  };
+}
+
+TEST(Application, TwoProgramsInOneAllocationAreTwo) {
+  const auto first = launch_name(environment({{"SLURM_JOB_ID", "9"}, {"SLURM_STEP_ID", "0"}}));
+  const auto second = launch_name(environment({{"SLURM_JOB_ID", "9"}, {"SLURM_STEP_ID", "1"}}));
+  EXPECT_FALSE(first.empty());
+  EXPECT_NE(choose_application(first, 5), choose_application(second, 5));
+}
+
+TEST(Application, TheSameLaunchGivesTheSameIdWhateverTheDraw) {
+  const auto launch = launch_name(environment({{"PMIX_NAMESPACE", "527695873"}, {"SLURM_JOB_ID", "9"}}));
+  EXPECT_EQ(choose_application(launch, 1), choose_application(launch, 2));
+  EXPECT_EQ(batch_job(environment({{"SLURM_JOB_ID", "9"}})), "9");
+}
+
+TEST(Application, AJobWithoutStepIsNoLaunch) {
+  EXPECT_TRUE(launch_name(environment({{"SLURM_JOB_ID", "9"}})).empty());
+  EXPECT_NE(choose_application("", 0), 0U);
+}
+
+}  // namespace
+}  // namespace tutti

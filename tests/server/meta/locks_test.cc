@@ -1,0 +1,114 @@
+// Locks as the metadata server sees them: what clients say, and what silent or strange ones get.
+#include "tests/server/meta/meta_world.h"
+
+namespace tutti {
+namespace {
+
+class MetaLocks : public MetaWorld {
+ protected:
+  wire::Capability open_file(Client& client) {
+    EXPECT_TRUE(open(client, "/f", wire::kOpenRead | wire::kOpenWrite | wire::kOpenCreate).ok());
+    return *last<wire::NodeReply>().capability();
+  }
+  Status lock(Client& client, const wire::Capability& capability, std::uint64_t number, Nanos patience,
+              bool reclaim = false) {
+    Builder builder;
+    builder.Finish(
+        wire::CreateLockRequest(builder, &capability, number, 0, 100, true, reclaim, patience.count()));
+    return ask<wire::LockReply>(client, wire::Type::lock, builder);
+  }
+  Status unlock(Client& client, std::uint64_t number) {
+    Builder builder;
+    builder.Finish(wire::CreateUnlockRequest(builder, number));
+    return ask<wire::StatusReply>(client, wire::Type::unlock, builder);
+  }
+};
+
+TEST_F(MetaLocks, ASilentHolderLosesItsLockToWhoeverWaits) {
+  ASSERT_TRUE(start().ok());
+  Client silent = connect(0, 1);
+  Client other = connect(0, 2);
+  const wire::Capability capability = open_file(silent);
+  ASSERT_TRUE(lock(silent, capability, 1, 1_s).ok());
+  EXPECT_EQ(last<wire::LockReply>().lease(), options_.lock_lease.count());
+  const Nanos before = simulation_.now();
+  EXPECT_TRUE(lock(other, capability, 1, 100_s).ok());
+  EXPECT_GE(simulation_.now() - before, options_.lock_lease);
+  EXPECT_LE(simulation_.now() - before, options_.lock_lease * 2);
+  EXPECT_EQ(unlock(silent, 1).code(), Code::not_found);
+}
+
+TEST_F(MetaLocks, TheNextSessionOfAClientDoesNotInherit) {
+  ASSERT_TRUE(start().ok());
+  Client first = connect(0, 1);
+  Client other = connect(0, 2);
+  const wire::Capability capability = open_file(first);
+  ASSERT_TRUE(lock(first, capability, 1, 1_s).ok());
+  EXPECT_EQ(lock(other, capability, 1, 1_s).code(), Code::timed_out);
+  Client second = connect(0, 1);
+  EXPECT_TRUE(lock(other, capability, 2, 1_s).ok());
+  EXPECT_EQ(unlock(second, 1).code(), Code::not_found);
+  EXPECT_EQ(lock(second, capability, 1, 1_s, true).code(), Code::stale)
+      << "the server was there all the time";
+}
+
+TEST_F(MetaLocks, AfterARestartOnlyHoldersAreServedDuringTheGrace) {
+  ASSERT_TRUE(start().ok());
+  Client holder = connect(0, 1);
+  const wire::Capability capability = open_file(holder);
+  ASSERT_TRUE(lock(holder, capability, 1, 1_s).ok());
+  stop();
+  ASSERT_TRUE(start().ok());
+  holder = connect(0, 1);
+  Client other = connect(0, 2);
+  const Nanos before = simulation_.now();
+  EXPECT_TRUE(lock(holder, capability, 1, 1_s, true).ok());
+  EXPECT_LT(simulation_.now() - before, 1_s);
+  EXPECT_EQ(lock(other, capability, 2, 1_s, true).code(), Code::stale) << "it is held";
+  EXPECT_TRUE(unlock(holder, 1).ok());
+  EXPECT_TRUE(lock(other, capability, 1, 1_s).ok());
+  EXPECT_GE(simulation_.now() - before, options_.lock_grace - 1_s);
+}
+
+TEST_F(MetaLocks, WithoutLocksARestartNeedsNoGrace) {
+  ASSERT_TRUE(start().ok());
+  stop();
+  ASSERT_TRUE(start().ok());
+  Client client = connect(0, 1);
+  const wire::Capability capability = open_file(client);
+  const Nanos before = simulation_.now();
+  EXPECT_TRUE(lock(client, capability, 1, 1_s).ok());
+  EXPECT_LT(simulation_.now() - before, 1_s);
+}
+
+TEST_F(MetaLocks, AForgedOrForeignCapabilityGetsNoLock) {
+  ASSERT_TRUE(start().ok());
+  Client owner = connect(0, 1);
+  Client other = connect(1000, 2);
+  const wire::Capability capability = open_file(owner);
+  EXPECT_EQ(lock(other, capability, 1, 1_s).code(), Code::permission);
+  const wire::Capability forged(capability.file() + 1, capability.expiry(), capability.rights(),
+                                capability.uid());
+  EXPECT_EQ(lock(owner, forged, 1, 1_s).code(), Code::permission);
+}
+
+TEST_F(MetaLocks, ASessionHasALimitedNumberOfLocks) {
+  ASSERT_TRUE(start().ok());
+  Client client = connect(0, 1);
+  const wire::Capability capability = open_file(client);
+  Status status;
+  std::uint64_t number = 0;
+  while (status.ok() && number < 10'000) {
+    ++number;
+    Builder builder;
+    builder.Finish(
+        wire::CreateLockRequest(builder, &capability, number, number, 1, true, false, Nanos(1_s).count()));
+    status = ask<wire::LockReply>(client, wire::Type::lock, builder);
+  }
+  EXPECT_EQ(status.code(), Code::busy);
+  EXPECT_TRUE(unlock(client, 1).ok());
+  EXPECT_EQ(lock(client, capability, 2, 1_s).code(), Code::invalid) << "the number is in use";
+}
+
+}  // namespace
+}  // namespace tutti
