@@ -18,6 +18,7 @@
 
 #include "base/status.h"
 #include "base/units.h"
+#include "env/places.h"
 #include "env/shared_file.h"
 #include "env/task.h"
 
@@ -91,10 +92,18 @@ class Connection {
   virtual void withdraw(std::uint64_t region) = 0;
   [[nodiscard]] virtual bool needs_segments() const = 0;
 
-  // The server's side. `offset` counts through the concatenated segments. Moves all bytes or fails; what a push has
-  // moved is in place when frames that are sent later are received.
-  virtual Task<Status> pull(const Region& from, Bytes offset, std::span<std::byte> into) = 0;
-  virtual Task<Status> push(std::span<const std::byte> from, const Region& to, Bytes offset) = 0;
+  // The server's side. `offset` counts through the concatenated segments, and so do the places here. Moves all bytes or
+  // fails; what a push has moved is in place when frames that are sent later are received. The list of places stays
+  // until the operation has ended.
+  virtual Task<Status> pull(const Region& from, Bytes offset, Places into) = 0;
+  virtual Task<Status> push(ConstPlaces from, const Region& to, Bytes offset) = 0;
+  // The same with one place.
+  Task<Status> pull(const Region& from, Bytes offset, std::span<std::byte> into) {
+    co_return co_await pull(from, offset, only(into));
+  }
+  Task<Status> push(std::span<const std::byte> from, const Region& to, Bytes offset) {
+    co_return co_await push(only(from), to, offset);
+  }
 
   // Files that the server's side gives the client's side to read from, where both are on one host. give() is false
   // if that cannot be done now; otherwise given() hands the file out, once, at the other end when later frames

@@ -15,8 +15,10 @@
 #include <span>
 #include <vector>
 
+#include "base/extent.h"
 #include "base/status.h"
 #include "base/units.h"
+#include "env/places.h"
 #include "env/shared_file.h"
 #include "env/task.h"
 
@@ -28,26 +30,32 @@ struct ObjectId {
   auto operator<=>(const ObjectId&) const = default;
 };
 
-// Gives the bytes of a write. Called with consecutive places; `at` counts from the start of the write.
+// Gives the bytes of a write. Called with consecutive places, several at a time where the store has them; `at` counts
+// from the start of the write, through all its extents. The list of places stays until the call has ended.
 class Source {
  public:
   virtual ~Source() = default;
-  virtual Task<Status> fill(Bytes at, std::span<std::byte> place) = 0;
+  virtual Task<Status> fill(Bytes at, Places places) = 0;
 };
 
-// Takes the bytes of a read. Called with consecutive pieces; `at` counts from the start of the read.
+// Takes the bytes of a read. Called with pieces that follow on each other, in ascending order of `at`, which counts from
+// the start of the read, through all its extents; what lies past the end of the object is left out.
 class Sink {
  public:
   virtual ~Sink() = default;
-  virtual Task<Status> take(Bytes at, std::span<const std::byte> piece) = 0;
+  virtual Task<Status> take(Bytes at, ConstPlaces pieces) = 0;
 };
 
 // Plain memory as Source and Sink.
 class MemorySource : public Source {
  public:
   explicit MemorySource(std::span<const std::byte> bytes) : bytes_(bytes) {}
-  Task<Status> fill(Bytes at, std::span<std::byte> place) override {
-    std::memcpy(place.data(), bytes_.data() + at.count(), place.size());
+  Task<Status> fill(Bytes at, Places places) override {
+    const std::byte* from = bytes_.data() + at.count();
+    for (const std::span<std::byte> place : places) {
+      if (!place.empty()) std::memcpy(place.data(), from, place.size());
+      from += place.size();
+    }
     co_return Status();
   }
 
@@ -58,8 +66,12 @@ class MemorySource : public Source {
 class MemorySink : public Sink {
  public:
   explicit MemorySink(std::span<std::byte> bytes) : bytes_(bytes) {}
-  Task<Status> take(Bytes at, std::span<const std::byte> piece) override {
-    std::memcpy(bytes_.data() + at.count(), piece.data(), piece.size());
+  Task<Status> take(Bytes at, ConstPlaces pieces) override {
+    std::byte* into = bytes_.data() + at.count();
+    for (const std::span<const std::byte> piece : pieces) {
+      if (!piece.empty()) std::memcpy(into, piece.data(), piece.size());
+      into += piece.size();
+    }
     co_return Status();
   }
 
@@ -67,9 +79,46 @@ class MemorySink : public Sink {
   std::span<std::byte> bytes_;
 };
 
+// A part of a longer stream as Source and Sink, for stores that pass on one extent at a time. `begin` is where the part
+// begins.
+class PartSource : public Source {
+ public:
+  PartSource(Source& whole, Bytes begin) : whole_(whole), begin_(begin) {}
+  Task<Status> fill(Bytes at, Places places) override { return whole_.fill(begin_ + at, places); }
+
+ private:
+  Source& whole_;
+  Bytes begin_;
+};
+
+class PartSink : public Sink {
+ public:
+  PartSink(Sink& whole, Bytes begin) : whole_(whole), begin_(begin) {}
+  Task<Status> take(Bytes at, ConstPlaces pieces) override { return whole_.take(begin_ + at, pieces); }
+
+ private:
+  Sink& whole_;
+  Bytes begin_;
+};
+
 struct StoreSpace {
   Bytes total;
   Bytes free;
+};
+
+// What a store can do, the same from its opening to its end. A wrapper passes on what it does not change.
+struct StoreTraits {
+  bool in_memory = false;  // reads and writes never wait for a device
+  bool shareable = false;  // objects may be read by others on this host: share() is worth asking
+  bool cold = false;       // objects may be cold: cold() is worth asking
+  bool addresses = false;  // bytes have a place on a device: locate() is worth asking
+  auto operator<=>(const StoreTraits&) const = default;
+};
+
+// What a read delivered.
+struct ReadResult {
+  Bytes bytes;               // in all
+  Bytes end = Bytes::max();  // the lowest offset of the object that was asked for and is past its end
 };
 
 class Store {
@@ -79,12 +128,29 @@ class Store {
   Store& operator=(const Store&) = delete;
   virtual ~Store() = default;
 
-  // Returns how many bytes were delivered: fewer than `length` at the end of the object, 0 if there is none.
-  // Holes read as zeros. An error of the sink ends the read and is returned.
-  virtual Task<Result<Bytes>> read(ObjectId object, Bytes offset, Bytes length, Sink& sink) = 0;
-  // All or an error; after an error any part of the range may hold old or new bytes, or zeros if it was past the
-  // end. An error of the source ends the write and is returned.
-  virtual Task<Status> write(ObjectId object, Bytes offset, Bytes length, Source& source) = 0;
+  [[nodiscard]] virtual StoreTraits traits() const = 0;
+
+  // The bytes of the extents, one behind the other, are one stream. Extents may come in any order, touch each other or
+  // be empty; the list stays until the operation has ended.
+  //
+  // Delivers less at the end of the object, nothing if there is none. Holes read as zeros. An error of the sink ends the
+  // read and is returned.
+  virtual Task<Result<ReadResult>> read(ObjectId object, std::span<const Extent> extents, Sink& sink) = 0;
+  // All or an error; after an error any part of the extents may hold old or new bytes, or zeros if it was past the
+  // end. An error of the source ends the write and is returned. Where extents overlap the later one wins.
+  virtual Task<Status> write(ObjectId object, std::span<const Extent> extents, Source& source) = 0;
+  // The same with one extent; a read tells how many bytes were delivered.
+  Task<Result<Bytes>> read(ObjectId object, Bytes offset, Bytes length, Sink& sink) {
+    const Extent extent{offset, length};
+    const Result<ReadResult> got = co_await read(object, only(extent), sink);
+    if (!got.ok()) co_return got.status();
+    co_return got->bytes;
+  }
+  Task<Status> write(ObjectId object, Bytes offset, Bytes length, Source& source) {
+    const Extent extent{offset, length};
+    co_return co_await write(object, only(extent), source);
+  }
+
   // Sets the length, with zeros where it grows. Creates the object, even with length 0.
   virtual Task<Status> truncate(ObjectId object, Bytes length) = 0;
   // Success if the object does not exist.
@@ -93,21 +159,20 @@ class Store {
   virtual Task<Status> remove(ObjectId object) = 0;
   // Nothing if the object does not exist.
   virtual Task<Result<std::optional<Bytes>>> length(ObjectId object) = 0;
-  // Where the byte lies on the device, for policies that keep heads still; nothing if the store cannot tell.
-  virtual Task<Result<std::optional<Bytes>>> locate(ObjectId object, Bytes offset) = 0;
-  // Objects are in memory: reads and writes never wait for a device.
-  [[nodiscard]] virtual bool in_memory() const { return false; }
-  // Whether the device has to be asked for the way to the object's bytes before it can be asked for them (on a disk, for
-  // the inode: a seek of its own), and asking it. Reads and writes do it by themselves; a caller that does it first can
-  // think again in between. A guess either way does no harm.
-  [[nodiscard]] virtual bool cold(ObjectId /*object*/) const { return false; }
-  virtual Task<void> warm(ObjectId /*object*/) { co_return; }
   // In ascending order.
   virtual Task<Result<std::vector<ObjectId>>> list() = 0;
   virtual Result<StoreSpace> space() = 0;
-  // The object as a file that others may read, if its bytes are in memory for good: a reader never waits for a
-  // device.
-  virtual SharedObject share(ObjectId /*object*/) { return {}; }
+
+  // Where the byte lies on the device, for policies that keep heads still; nothing if the store cannot tell.
+  virtual Task<Result<std::optional<Bytes>>> locate(ObjectId object, Bytes offset) = 0;
+  // Whether the device has to be asked for the way to the object's bytes before it can be asked for them (on a disk, for
+  // the inode: a seek of its own), and asking it. Reads and writes do it by themselves; a caller that does it first can
+  // think again in between. A guess either way does no harm.
+  [[nodiscard]] virtual bool cold(ObjectId object) const = 0;
+  virtual Task<void> warm(ObjectId object) = 0;
+  // The object in a form that others on this host may read, if its bytes are in memory for good: a reader never waits
+  // for a device. No file: it is not shared.
+  virtual SharedObject share(ObjectId object) = 0;
 };
 
 }  // namespace tutti

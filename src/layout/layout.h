@@ -11,17 +11,11 @@
 #include <span>
 #include <vector>
 
+#include "base/extent.h"
 #include "base/status.h"
 #include "base/units.h"
 
 namespace tutti {
-
-struct Extent {
-  Bytes offset;
-  Bytes length;
-  [[nodiscard]] Bytes end() const { return offset + length; }
-  auto operator<=>(const Extent&) const = default;
-};
 
 struct Layout {
   Bytes stripe_size = 64_KiB;

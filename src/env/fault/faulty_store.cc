@@ -34,13 +34,15 @@ Status FaultyStore::by_chance(double probability, Code code, const char* what, O
   return Status(code, std::string(what) + " object " + std::to_string(object.value) + ": injected fault");
 }
 
-Task<Result<Bytes>> FaultyStore::read(ObjectId object, Bytes offset, Bytes length, Sink& sink) {
+Task<Result<ReadResult>> FaultyStore::read(ObjectId object, std::span<const Extent> extents, Sink& sink) {
   TUTTI_CO_TRY(next(StoreOperation::read, object).status);
   TUTTI_CO_TRY(by_chance(faults_.read_error, Code::io_error, "read", object));
-  co_return co_await inner_.read(object, offset, length, sink);
+  co_return co_await inner_.read(object, extents, sink);
 }
 
-Task<Status> FaultyStore::write(ObjectId object, Bytes offset, Bytes length, Source& source) {
+Task<Status> FaultyStore::write(ObjectId object, std::span<const Extent> extents, Source& source) {
+  Bytes length;
+  for (const Extent& extent : extents) length += extent.length;
   Fault fault = next(StoreOperation::write, object);
   if (fault.status.ok()) fault.status = by_chance(faults_.no_space, Code::no_space, "write", object);
   if (fault.status.ok()) fault.status = by_chance(faults_.write_error, Code::io_error, "write", object);
@@ -48,8 +50,11 @@ Task<Status> FaultyStore::write(ObjectId object, Bytes offset, Bytes length, Sou
     fault.status = by_chance(faults_.torn_write, Code::io_error, "torn write", object);
     if (!fault.status.ok()) fault.torn = Bytes(random_.below(length.count()));
   }
-  if (fault.status.ok()) co_return co_await inner_.write(object, offset, length, source);
-  if (fault.torn) TUTTI_CO_TRY(co_await inner_.write(object, offset, std::min(*fault.torn, length), source));
+  if (fault.status.ok()) co_return co_await inner_.write(object, extents, source);
+  if (fault.torn) {
+    const std::vector<Extent> written = slice(extents, 0_B, *fault.torn);
+    TUTTI_CO_TRY(co_await inner_.write(object, written, source));
+  }
   co_return fault.status;
 }
 

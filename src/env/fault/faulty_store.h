@@ -37,16 +37,24 @@ class FaultyStore final : public Store {
   // Errors given so far.
   [[nodiscard]] std::uint64_t injected() const { return injected_; }
 
-  Task<Result<Bytes>> read(ObjectId object, Bytes offset, Bytes length, Sink& sink) override;
-  Task<Status> write(ObjectId object, Bytes offset, Bytes length, Source& source) override;
+  // Not shared: who reads for himself meets no faults.
+  [[nodiscard]] StoreTraits traits() const override {
+    StoreTraits traits = inner_.traits();
+    traits.shareable = false;
+    return traits;
+  }
+  using Store::read;
+  using Store::write;
+  Task<Result<ReadResult>> read(ObjectId object, std::span<const Extent> extents, Sink& sink) override;
+  Task<Status> write(ObjectId object, std::span<const Extent> extents, Source& source) override;
   Task<Status> truncate(ObjectId object, Bytes length) override;
   Task<Status> sync(ObjectId object) override;
   Task<Status> remove(ObjectId object) override;
   Task<Result<std::optional<Bytes>>> length(ObjectId object) override;
   Task<Result<std::optional<Bytes>>> locate(ObjectId object, Bytes offset) override;
-  [[nodiscard]] bool in_memory() const override { return inner_.in_memory(); }
   [[nodiscard]] bool cold(ObjectId object) const override { return inner_.cold(object); }
   Task<void> warm(ObjectId object) override { return inner_.warm(object); }
+  SharedObject share(ObjectId /*object*/) override { return {}; }
   Task<Result<std::vector<ObjectId>>> list() override;
   Result<StoreSpace> space() override { return inner_.space(); }
 

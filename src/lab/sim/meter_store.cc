@@ -8,25 +8,23 @@ ObjectMeter& MeterStore::meter(ObjectId object) {
   return place->second;
 }
 
-Task<Result<Bytes>> MeterStore::read(ObjectId object, Bytes offset, Bytes length, Sink& sink) {
+Task<Result<ReadResult>> MeterStore::read(ObjectId object, std::span<const Extent> extents, Sink& sink) {
   meter(object);
-  Result<Bytes> got = co_await inner_.read(object, offset, length, sink);
+  Result<ReadResult> got = co_await inner_.read(object, extents, sink);
   if (got.ok()) {
     ObjectMeter& noted = meter(object);
-    ++noted.reads;
-    noted.bytes_read += *got;
+    noted.bytes_read += got->bytes;
     noted.last = clock_.now();
   }
   co_return got;
 }
 
-Task<Status> MeterStore::write(ObjectId object, Bytes offset, Bytes length, Source& source) {
+Task<Status> MeterStore::write(ObjectId object, std::span<const Extent> extents, Source& source) {
   meter(object);
-  Status status = co_await inner_.write(object, offset, length, source);
+  Status status = co_await inner_.write(object, extents, source);
   if (status.ok()) {
     ObjectMeter& noted = meter(object);
-    ++noted.writes;
-    noted.bytes_written += length;
+    for (const Extent& extent : extents) noted.bytes_written += extent.length;
     noted.last = clock_.now();
   }
   co_return status;

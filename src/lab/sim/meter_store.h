@@ -10,8 +10,6 @@
 namespace tutti {
 
 struct ObjectMeter {
-  std::uint64_t reads = 0;
-  std::uint64_t writes = 0;
   Bytes bytes_read;
   Bytes bytes_written;
   Nanos first;  // when the first transfer began
@@ -22,8 +20,16 @@ class MeterStore final : public Store {
  public:
   MeterStore(Clock& clock, Store& inner) : clock_(clock), inner_(inner) {}
 
-  Task<Result<Bytes>> read(ObjectId object, Bytes offset, Bytes length, Sink& sink) override;
-  Task<Status> write(ObjectId object, Bytes offset, Bytes length, Source& source) override;
+  // Not shared: what somebody reads for himself could not be noted.
+  [[nodiscard]] StoreTraits traits() const override {
+    StoreTraits traits = inner_.traits();
+    traits.shareable = false;
+    return traits;
+  }
+  using Store::read;
+  using Store::write;
+  Task<Result<ReadResult>> read(ObjectId object, std::span<const Extent> extents, Sink& sink) override;
+  Task<Status> write(ObjectId object, std::span<const Extent> extents, Source& source) override;
   Task<Status> truncate(ObjectId object, Bytes length) override { return inner_.truncate(object, length); }
   Task<Status> sync(ObjectId object) override { return inner_.sync(object); }
   Task<Status> remove(ObjectId object) override { return inner_.remove(object); }
@@ -31,9 +37,9 @@ class MeterStore final : public Store {
   Task<Result<std::optional<Bytes>>> locate(ObjectId object, Bytes offset) override {
     return inner_.locate(object, offset);
   }
-  [[nodiscard]] bool in_memory() const override { return inner_.in_memory(); }
   [[nodiscard]] bool cold(ObjectId object) const override { return inner_.cold(object); }
   Task<void> warm(ObjectId object) override { return inner_.warm(object); }
+  SharedObject share(ObjectId /*object*/) override { return {}; }
   Task<Result<std::vector<ObjectId>>> list() override { return inner_.list(); }
   Result<StoreSpace> space() override { return inner_.space(); }
 

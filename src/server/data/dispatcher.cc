@@ -5,13 +5,13 @@
 namespace tutti {
 namespace {
 
-// The client's memory as the source of a write. `base` is where the extent begins in the region.
+// The client's memory as the source of a write. `base` is where the turn begins in the region.
 class PullSource : public Source {
  public:
   PullSource(SessionLink& session, const Region& region, Bytes base)
       : session_(session), region_(region), base_(base) {}
-  Task<Status> fill(Bytes at, std::span<std::byte> place) override {
-    return session_.connection->pull(region_, base_ + at, place);
+  Task<Status> fill(Bytes at, Places places) override {
+    return session_.connection->pull(region_, base_ + at, places);
   }
 
  private:
@@ -30,27 +30,26 @@ constexpr std::uint64_t kMostGrants = 64;
 
 }  // namespace
 
-// The client's memory as the sink of a read, `base` where the extent begins in the region. Taking the last byte of the
-// turn ends it.
+// The client's memory as the sink of a read. Taking the last byte of the turn ends it.
 class Dispatcher::PushSink : public Sink {
  public:
-  PushSink(Dispatcher& dispatcher, Turn& turn, Bytes base)
-      : dispatcher_(dispatcher), turn_(turn), base_(base) {}
-  Task<Status> take(Bytes at, std::span<const std::byte> piece) override {
-    if (base_ + at + Bytes(piece.size()) == turn_.end) dispatcher_.end_turn(turn_);
-    return turn_.transfer.session->connection->push(piece, turn_.transfer.region, base_ + at);
+  PushSink(Dispatcher& dispatcher, Turn& turn) : dispatcher_(dispatcher), turn_(turn) {}
+  Task<Status> take(Bytes at, ConstPlaces pieces) override {
+    at += turn_.begin;
+    if (at + Bytes(length_of(pieces)) == turn_.end) dispatcher_.end_turn(turn_);
+    return turn_.transfer.session->connection->push(pieces, turn_.transfer.region, at);
   }
 
  private:
   Dispatcher& dispatcher_;
   Turn& turn_;
-  Bytes base_;
 };
 
 Dispatcher::Dispatcher(const Env& env, Store& store, std::unique_ptr<RequestPolicy> policy,
                        std::uint64_t boot, Bytes read_grant)
     : env_(env),
       store_(store),
+      traits_(store.traits()),
       policy_(std::move(policy)),
       boot_(boot),
       read_grant_(read_grant),
@@ -76,7 +75,7 @@ void Dispatcher::add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, N
   }
   request.length = transfer->length;
   request.write = transfer->write;
-  request.in_memory = store_.in_memory();
+  request.in_memory = traits_.in_memory;
   request.bottleneck = Bytes(tag.bottleneck());
   Transfer& added = *transfer;
   SessionLink& session = *added.session;
@@ -161,7 +160,7 @@ void Dispatcher::dispatch() {
       --transfer.session->queued;
       --queued_;
     }
-    const bool cold = !transfer.warmed && store_.cold(transfer.object);
+    const bool cold = traits_.cold && !transfer.warmed && store_.cold(transfer.object);
     transfer.warmed = true;
     const Bytes quantum = cold ? 0_B : std::min(decision.quantum, transfer.length - transfer.done);
     const Turn turn{transfer, transfer.done, transfer.done + quantum};
@@ -179,17 +178,16 @@ Task<void> Dispatcher::serve(Turn turn) {
   if (transfer.pulled) co_await transfer.pulled->wait();
   if (transfer.take != 0 && turn.begin == 0_B) grant(transfer);
   if (transfer.inside_reply) transfer.inside.resize(transfer.length.count());
-  Status status = transfer.status;
-  Bytes at;  // of the extent, in the region
-  for (const Extent& extent : transfer.extents) {
-    const Bytes from = std::max(at, turn.begin);
-    const Bytes to = std::min(at + extent.length, turn.end);
-    if (status.ok() && from < to && transfer.taken == 0) {
-      status = co_await move(turn, Extent{extent.offset + (from - at), to - from}, from);
+  if (transfer.status.ok() && transfer.taken == 0) {
+    Status status;
+    if (turn.begin == 0_B && turn.end == transfer.length) {
+      status = co_await move(turn, transfer.extents);
+    } else {
+      const std::vector<Extent> extents = slice(transfer.extents, turn.begin, turn.end);
+      status = co_await move(turn, extents);
     }
-    at += extent.length;
+    if (!status.ok() && transfer.status.ok()) transfer.status = std::move(status);
   }
-  if (!status.ok() && transfer.status.ok()) transfer.status = std::move(status);
   end(turn);
 }
 
@@ -250,6 +248,7 @@ void Dispatcher::forget(Transfer& transfer) {
 }
 
 void Dispatcher::grant(Transfer& transfer) {
+  if (!traits_.shareable) return;
   const SharedObject shared = store_.share(transfer.object);
   if (shared.file == nullptr) return;
   if (shared.key != transfer.take && !transfer.session->connection->give(shared.key, *shared.file)) return;
@@ -281,33 +280,24 @@ void Dispatcher::took(SessionLink& session, std::uint64_t application, const wir
   totals_.bytes_read += bytes;
 }
 
-// Moves one extent of the turn between the store and the client; it begins at `at` in the region.
-Task<Status> Dispatcher::move(Turn& turn, Extent extent, Bytes at) {
+// Moves the extents of the turn between the store and the client.
+Task<Status> Dispatcher::move(Turn& turn, std::span<const Extent> extents) {
   Transfer& transfer = turn.transfer;
   SessionLink& session = *transfer.session;
   // A client that is gone may use its memory for something else by now.
   if (session.connection->closed()) co_return Status(Code::unavailable, "the client is gone");
-  if (transfer.pulled) {
-    MemorySource source(std::span(transfer.inside).subspan(at.count(), extent.length.count()));
-    co_return co_await store_.write(transfer.object, extent.offset, extent.length, source);
-  }
   if (transfer.write) {
-    PullSource source(session, transfer.region, at);
-    co_return co_await store_.write(transfer.object, extent.offset, extent.length, source);
+    PullSource pulled_now(session, transfer.region, turn.begin);
+    MemorySource pulled_early(std::span(transfer.inside).subspan(transfer.pulled ? turn.begin.count() : 0));
+    Source& source = transfer.pulled ? static_cast<Source&>(pulled_early) : pulled_now;
+    co_return co_await store_.write(transfer.object, extents, source);
   }
-  Bytes got;
-  if (transfer.inside_reply) {
-    MemorySink sink(std::span(transfer.inside).subspan(at.count(), extent.length.count()));
-    auto read = co_await store_.read(transfer.object, extent.offset, extent.length, sink);
-    if (!read.ok()) co_return read.status();
-    got = *read;
-  } else {
-    PushSink sink(*this, turn, at);
-    auto read = co_await store_.read(transfer.object, extent.offset, extent.length, sink);
-    if (!read.ok()) co_return read.status();
-    got = *read;
-  }
-  if (got < extent.length) transfer.valid_end = std::min(transfer.valid_end, extent.offset + got);
+  PushSink pushed(*this, turn);
+  MemorySink kept(std::span(transfer.inside).subspan(transfer.inside_reply ? turn.begin.count() : 0));
+  Sink& sink = transfer.inside_reply ? static_cast<Sink&>(kept) : pushed;
+  const Result<ReadResult> got = co_await store_.read(transfer.object, extents, sink);
+  if (!got.ok()) co_return got.status();
+  transfer.valid_end = std::min(transfer.valid_end, got->end);
   co_return Status();
 }
 

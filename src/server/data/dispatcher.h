@@ -141,7 +141,7 @@ class Dispatcher {
   void grant(Transfer& transfer);
   // Up to where its client may read on without asking: only as long as nobody else waits. 0: it has to ask.
   [[nodiscard]] Bytes grant_ahead(const Transfer& transfer) const;
-  Task<Status> move(Turn& turn, Extent extent, Bytes at);
+  Task<Status> move(Turn& turn, std::span<const Extent> extents);
   Task<void> pull_early(Transfer& transfer);
   void end_turn(Turn& turn);
   void end(Turn& turn);
@@ -151,6 +151,7 @@ class Dispatcher {
 
   const Env& env_;
   Store& store_;
+  StoreTraits traits_;
   std::unique_ptr<RequestPolicy> policy_;
   std::uint64_t generation_ = 0;  // how often the policy has changed
   std::uint64_t boot_;

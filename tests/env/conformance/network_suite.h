@@ -363,6 +363,47 @@ TYPED_TEST_P(NetworkSuite, PushScattersIntoManySegments) {
   EXPECT_EQ(pieces.untouched(), gaps);
 }
 
+// Both sides in many pieces, of other lengths each, more than one call of the kernel takes.
+TYPED_TEST_P(NetworkSuite, PullAndPushTakeAListOfPlaces) {
+  using namespace network_suite;
+  Pieces far(3000, 7);
+  Pieces near(2500, 8);
+  std::vector<std::span<std::byte>> places;
+  std::vector<std::span<const std::byte>> sent;
+  std::size_t length = 0;
+  for (const Segment& segment : near.segments) {
+    if (length + segment.length > far.total) break;
+    places.emplace_back(reinterpret_cast<std::byte*>(segment.address), segment.length);
+    sent.emplace_back(places.back());
+    if (length == 0) places.emplace_back();  // an empty one does no harm
+    length += segment.length;
+  }
+  const std::size_t offset = far.total - length;
+  const std::vector<std::byte> bytes = pattern(far.total, 9);
+  far.write(bytes);
+  this->serve_bulk();
+  const Region readable = this->expose(far.segments, Access::read);
+  ASSERT_EQ(this->world_.run(this->server_->pull(readable, Bytes(offset), Places(places))).code(), Code::ok);
+  auto expected = bytes.begin() + static_cast<std::ptrdiff_t>(offset);
+  for (const auto place : places) {
+    ASSERT_TRUE(std::equal(place.begin(), place.end(), expected));
+    expected += static_cast<std::ptrdiff_t>(place.size());
+  }
+  far.write(pattern(far.total, 10));
+  std::vector<std::byte> after = far.read();
+  std::copy(bytes.begin() + static_cast<std::ptrdiff_t>(offset), bytes.end(),
+            after.begin() + static_cast<std::ptrdiff_t>(offset));
+  const Region writable = this->expose(far.segments, Access::write);
+  ASSERT_EQ(this->world_.run(this->server_->push(ConstPlaces(sent), writable, Bytes(offset))).code(),
+            Code::ok);
+  ASSERT_EQ(this->push(std::span(bytes).last(1), writable, far.total - 1), Code::ok);
+  EXPECT_TRUE(far.read() == after);
+  std::vector<std::byte> small(10);
+  const std::array<std::span<std::byte>, 2> too_long = {small, small};
+  EXPECT_NE(this->world_.run(this->server_->pull(readable, Bytes(far.total - 15), too_long)).code(),
+            Code::ok);
+}
+
 TYPED_TEST_P(NetworkSuite, BulkOutsideTheRegionFails) {
   using namespace network_suite;
   std::vector<std::byte> memory = pattern(1000, 1);
@@ -469,7 +510,8 @@ REGISTER_TYPED_TEST_SUITE_P(NetworkSuite, FramesArriveInOrderWithTypeAndId, Long
                             AddressInUseIsRefused, CloseEndsWaitingReceive,
                             PeerReceivesWhatWasSentBeforeClose, DestructionClosesForThePeer,
                             CancelledReceiveLosesNothing, ConnectionsDoNotDisturbEachOther,
-                            PullGathersManySegments, PushScattersIntoManySegments, BulkOutsideTheRegionFails,
+                            PullGathersManySegments, PushScattersIntoManySegments,
+                            PullAndPushTakeAListOfPlaces, BulkOutsideTheRegionFails,
                             WithdrawnOrUnknownRegionFails, BulkEndsWhenTheConnectionIsLost,
                             CancelledBulkLeavesTheConnectionUsable, FramesAndBulkShareTheConnection);
 

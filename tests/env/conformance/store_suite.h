@@ -32,9 +32,9 @@ namespace tutti::conformance {
 class FailingSource : public Source {
  public:
   explicit FailingSource(Bytes good) : good_(good) {}
-  Task<Status> fill(Bytes at, std::span<std::byte> place) override {
-    if (at + Bytes(place.size()) > good_) co_return Status(Code::cancelled, "source: enough");
-    std::fill(place.begin(), place.end(), std::byte{7});
+  Task<Status> fill(Bytes at, Places places) override {
+    if (at + Bytes(length_of(places)) > good_) co_return Status(Code::cancelled, "source: enough");
+    for (const auto place : places) std::fill(place.begin(), place.end(), std::byte{7});
     co_return Status();
   }
 
@@ -44,7 +44,7 @@ class FailingSource : public Source {
 
 class FailingSink : public Sink {
  public:
-  Task<Status> take(Bytes /*at*/, std::span<const std::byte> /*piece*/) override {
+  Task<Status> take(Bytes /*at*/, ConstPlaces /*pieces*/) override {
     co_return Status(Code::cancelled, "sink: enough");
   }
 };
@@ -53,7 +53,7 @@ class FailingSink : public Sink {
 class StuckSource : public Source {
  public:
   explicit StuckSource(Executor& executor) : asked(executor), never(executor) {}
-  Task<Status> fill(Bytes /*at*/, std::span<std::byte> /*place*/) override {
+  Task<Status> fill(Bytes /*at*/, Places /*places*/) override {
     asked.set();
     co_await never.wait();
     co_return Status();
@@ -65,7 +65,7 @@ class StuckSource : public Source {
 class StuckSink : public Sink {
  public:
   explicit StuckSink(Executor& executor) : asked(executor), never(executor) {}
-  Task<Status> take(Bytes /*at*/, std::span<const std::byte> /*piece*/) override {
+  Task<Status> take(Bytes /*at*/, ConstPlaces /*pieces*/) override {
     asked.set();
     co_await never.wait();
     co_return Status();
@@ -99,6 +99,16 @@ class StoreSuite : public testing::Test {
     auto result = world_.run(read_bytes(world_.store(), ObjectId{object}, offset, length));
     EXPECT_TRUE(result.ok()) << result.status().to_string();
     return result.ok() ? std::move(*result) : std::vector<std::byte>();
+  }
+  Status write_list(std::uint64_t object, std::span<const Extent> extents, std::span<const std::byte> bytes) {
+    MemorySource source(bytes);
+    return world_.run(world_.store().write(ObjectId{object}, extents, source));
+  }
+  ReadResult read_list(std::uint64_t object, std::span<const Extent> extents, std::span<std::byte> into) {
+    MemorySink sink(into);
+    auto result = world_.run(world_.store().read(ObjectId{object}, extents, sink));
+    EXPECT_TRUE(result.ok()) << result.status().to_string();
+    return result.ok() ? *result : ReadResult();
   }
   std::optional<Bytes> length(std::uint64_t object) {
     auto result = world_.run(world_.store().length(ObjectId{object}));
@@ -134,6 +144,110 @@ TYPED_TEST_P(StoreSuite, OverwriteReplacesOnlyItsRange) {
   std::copy(patch.begin(), patch.end(), bytes.begin() + 60'003);
   EXPECT_EQ(this->read(1, Bytes(), Bytes(200'000)), bytes);
   EXPECT_EQ(this->length(1), Bytes(200'000));
+}
+
+// As a strided program writes: many small extents in one operation, then all of them again over what is there.
+TYPED_TEST_P(StoreSuite, AListOfExtentsIsOneStream) {
+  constexpr std::size_t kExtents = 320;
+  constexpr std::size_t kLength = 3240;
+  constexpr std::size_t kStride = 4 * kLength + 1;
+  std::vector<Extent> extents;
+  for (std::size_t i = 0; i < kExtents; ++i) extents.push_back({Bytes(100 + i * kStride), Bytes(kLength)});
+  std::vector<std::byte> expected(extents.back().end().count());
+  for (std::uint64_t round = 0; round < 3; ++round) {
+    const auto bytes = pattern(kExtents * kLength, 20 + round);
+    ASSERT_TRUE(this->write_list(20, extents, bytes).ok());
+    for (std::size_t i = 0; i < kExtents; ++i) {
+      std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(i * kLength), kLength,
+                  expected.begin() + static_cast<std::ptrdiff_t>(100 + i * kStride));
+    }
+    EXPECT_EQ(this->read(20, Bytes(), Bytes(expected.size() + 10)), expected);
+    std::vector<std::byte> got(bytes.size());
+    const ReadResult result = this->read_list(20, extents, got);
+    EXPECT_EQ(result.bytes, Bytes(bytes.size()));
+    EXPECT_EQ(result.end, Bytes::max());
+    EXPECT_EQ(got, bytes);
+  }
+}
+
+// Where extents overlap the later one wins; empty ones count for nothing; some lie over old bytes, some past the end,
+// and one is longer than any buffer.
+TYPED_TEST_P(StoreSuite, AListMayGoBackAndForthAndPastTheEnd) {
+  std::vector<std::byte> expected = pattern(600'000, 30);
+  ASSERT_TRUE(this->write(21, Bytes(), expected).ok());
+  const std::vector<Extent> extents = {{Bytes(500'000), Bytes(50'000)},
+                                       {Bytes(10), Bytes()},
+                                       {Bytes(100), Bytes(7)},
+                                       {Bytes(590'000), Bytes(700'001)},
+                                       {Bytes(510'000), Bytes(3000)},
+                                       {Bytes(600'500), Bytes(99)},
+                                       {Bytes(0), Bytes(1)}};
+  const auto bytes = pattern(50'000 + 7 + 700'001 + 3000 + 99 + 1, 31);
+  ASSERT_TRUE(this->write_list(21, extents, bytes).ok());
+  expected.resize(590'000 + 700'001);
+  auto from = bytes.begin();
+  for (const Extent& extent : extents) {
+    const auto count = static_cast<std::ptrdiff_t>(extent.length.count());
+    std::copy_n(from, count, expected.begin() + static_cast<std::ptrdiff_t>(extent.offset.count()));
+    from += count;
+  }
+  EXPECT_EQ(this->length(21), Bytes(expected.size()));
+  EXPECT_EQ(this->read(21, Bytes(), 2_MiB), expected);
+  std::vector<std::byte> got(bytes.size());
+  EXPECT_EQ(this->read_list(21, extents, got).bytes, Bytes(bytes.size()));
+  from = got.begin();
+  for (const Extent& extent : extents) {
+    const auto count = static_cast<std::ptrdiff_t>(extent.length.count());
+    EXPECT_TRUE(std::equal(from, from + count,
+                           expected.begin() + static_cast<std::ptrdiff_t>(extent.offset.count())));
+    from += count;
+  }
+}
+
+TYPED_TEST_P(StoreSuite, AListThatReachesPastTheEndTellsWhere) {
+  const auto bytes = pattern(1000, 32);
+  ASSERT_TRUE(this->write(22, Bytes(), bytes).ok());
+  const std::vector<Extent> extents = {{Bytes(2000), Bytes(10)},
+                                       {Bytes(100), Bytes(50)},
+                                       {Bytes(990), Bytes(100)},
+                                       {Bytes(1000), Bytes(5)},
+                                       {Bytes(0), Bytes(20)}};
+  std::vector<std::byte> got(185, std::byte{0xee});
+  const ReadResult result = this->read_list(22, extents, got);
+  EXPECT_EQ(result.bytes, Bytes(50 + 10 + 20));
+  EXPECT_EQ(result.end, Bytes(1000));
+  std::vector<std::byte> expected(185, std::byte{0xee});
+  std::copy_n(bytes.begin() + 100, 50, expected.begin() + 10);
+  std::copy_n(bytes.begin() + 990, 10, expected.begin() + 60);
+  std::copy_n(bytes.begin(), 20, expected.begin() + 165);
+  EXPECT_EQ(got, expected);
+  const ReadResult nothing = this->read_list(78, extents, got);
+  EXPECT_EQ(nothing.bytes, Bytes());
+  EXPECT_EQ(nothing.end, Bytes());
+}
+
+TYPED_TEST_P(StoreSuite, AnErrorInAListEndsItAndIsReturned) {
+  ASSERT_TRUE(this->write(23, Bytes(), pattern(2'000'000, 33)).ok());
+  const std::vector<Extent> extents = {{Bytes(0), Bytes(600'000)}, {Bytes(1'000'000), Bytes(900'000)}};
+  FailingSource source(Bytes(700'000));
+  EXPECT_EQ(this->world_.run(this->world_.store().write(ObjectId{23}, extents, source)).code(),
+            Code::cancelled);
+  EXPECT_EQ(this->length(23), Bytes(2'000'000));
+  FailingSink sink;
+  EXPECT_EQ(this->world_.run(this->world_.store().read(ObjectId{23}, extents, sink)).code(), Code::cancelled);
+}
+
+// What is not said in the traits is not worth asking.
+TYPED_TEST_P(StoreSuite, TraitsTellWhatIsWorthAsking) {
+  ASSERT_TRUE(this->write(24, Bytes(), pattern(5000, 34)).ok());
+  Store& store = this->world_.store();
+  const StoreTraits traits = store.traits();
+  const auto place = this->world_.run(store.locate(ObjectId{24}, Bytes()));
+  EXPECT_TRUE(traits.cold || !store.cold(ObjectId{24}));
+  EXPECT_TRUE(traits.cold || !store.cold(ObjectId{79}));
+  EXPECT_EQ(traits.shareable, store.share(ObjectId{24}).file != nullptr);
+  EXPECT_TRUE(traits.addresses || *place == std::nullopt);
+  EXPECT_FALSE(traits.in_memory && (traits.cold || traits.addresses)) << "memory has no device";
 }
 
 TYPED_TEST_P(StoreSuite, HolesReadAsZeros) {
@@ -308,7 +422,9 @@ TYPED_TEST_P(StoreSuite, SpaceIsTold) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(StoreSuite, ReadsBackWhatWasWritten, OverwriteReplacesOnlyItsRange,
-                            HolesReadAsZeros, ReadIsShortAtTheEndAndEmptyPastIt,
+                            AListOfExtentsIsOneStream, AListMayGoBackAndForthAndPastTheEnd,
+                            AListThatReachesPastTheEndTellsWhere, AnErrorInAListEndsItAndIsReturned,
+                            TraitsTellWhatIsWorthAsking, HolesReadAsZeros, ReadIsShortAtTheEndAndEmptyPastIt,
                             ObjectThatDoesNotExistIsEmptyAndHasNoLength, ZeroLengthOperationsChangeNothing,
                             TruncateCutsAndGrowsWithZeros, TruncateCreatesEvenAnEmptyObject,
                             RemovedObjectIsGoneAndMayComeAgain, ListIsInAscendingOrder,

@@ -5,9 +5,9 @@
 
 #include "env/combine.h"
 #include "env/sim/device/hdd.h"
+#include "env/sim/network/network.h"
 #include "env/sim/store/device_store.h"
 #include "env/sim/store/memory_store.h"
-#include "env/sim/network/network.h"
 #include "tests/env/sim/world.h"
 
 namespace tutti {
@@ -21,9 +21,7 @@ constexpr std::uint64_t kPiece = 64U << 10U;
 class PullSource : public Source {
  public:
   PullSource(Connection& connection, std::uint64_t region) : connection_(connection) { region_.id = region; }
-  Task<Status> fill(Bytes at, std::span<std::byte> place) override {
-    return connection_.pull(region_, at, place);
-  }
+  Task<Status> fill(Bytes at, Places places) override { return connection_.pull(region_, at, places); }
 
  private:
   Connection& connection_;

@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <type_traits>
 
 #include "env/real/network/mover.h"
 #include "env/real/network/socket_mover.h"
@@ -45,6 +46,20 @@ class BorrowedIds {
   int error_ = 0;
 };
 
+// The places behind the first `within` bytes, as far as `parts` reaches. Returns how many were written.
+template <typename Byte>
+std::size_t slice_places(std::span<const std::span<Byte>> places, std::size_t within,
+                         std::span<iovec> parts) {
+  std::size_t count = 0;
+  for (const std::span<Byte> place : places) {
+    if (count == parts.size()) break;
+    // Of a place that is sent the kernel only reads.
+    parts[count++] = {const_cast<std::byte*>(place.data()) + within, place.size() - within};
+    within = 0;
+  }
+  return count;
+}
+
 }  // namespace
 
 Status CmaMover::failure(Way way, int error) const {
@@ -63,13 +78,16 @@ Status CmaMover::failure(Way way, int error) const {
   }
 }
 
-Status CmaMover::move(Way way, const Region& region, Bytes offset, std::byte* local,
-                      std::size_t length) const {
+// Both lists may be long: a call takes as many parts of each as the kernel allows, and moves what the shorter holds.
+template <typename Byte>
+Status CmaMover::move(const Region& region, Bytes offset, std::span<const std::span<Byte>> places) const {
+  constexpr Way kWay = std::is_const_v<Byte> ? Way::to_peer : Way::from_peer;
   if (region.ends.size() != region.segments.size()) {
     Region indexed{region.id, region.segments, {}};
     TUTTI_TRY(indexed.index());
-    return move(way, indexed, offset, local, length);
+    return move(indexed, offset, places);
   }
+  const std::size_t length = length_of(places);
   const std::uint64_t total = region.ends.empty() ? 0 : region.ends.back();
   if (offset.count() > total || length > total - offset.count()) {
     return {Code::invalid, fmt::format("move {} bytes at {} of region {}, which is {} long", length,
@@ -78,39 +96,42 @@ Status CmaMover::move(Way way, const Region& region, Bytes offset, std::byte* lo
   const BorrowedIds ids(uid_, gid_);
   if (ids.error() != 0) return Status::from_errno(ids.error(), fmt::format("take the ids of uid {}", uid_));
   std::array<iovec, kMostSegments> remote;
-  std::size_t done = 0;
-  while (done < length) {
+  std::array<iovec, kMostSegments> local;
+  std::size_t within = 0;  // the first of the places, whose begin has been moved
+  for (std::size_t done = 0; done < length;) {
     const std::uint64_t at = offset.count() + done;
     const auto first = static_cast<std::size_t>(std::upper_bound(region.ends.begin(), region.ends.end(), at) -
                                                 region.ends.begin());
     const std::uint64_t before = first == 0 ? 0 : region.ends[first - 1];
-    const std::size_t count =
+    const std::size_t far =
         slice_segments(std::span(region.segments).subspan(first), at - before, length - done, remote);
-    std::size_t reach = 0;
-    for (std::size_t i = 0; i < count; ++i) reach += remote[i].iov_len;
-    const iovec here{local + done, reach};
-    const ssize_t moved = way == Way::from_peer
-                              ? ::process_vm_readv(pid_, &here, 1, remote.data(), count, 0)
-                              : ::process_vm_writev(pid_, &here, 1, remote.data(), count, 0);
+    const std::size_t near = slice_places(places, within, local);
+    const ssize_t moved = kWay == Way::from_peer
+                              ? ::process_vm_readv(pid_, local.data(), near, remote.data(), far, 0)
+                              : ::process_vm_writev(pid_, local.data(), near, remote.data(), far, 0);
     if (moved < 0 && errno == EINTR) continue;
-    if (moved <= 0) return failure(way, moved < 0 ? errno : EFAULT);
+    if (moved <= 0) return failure(kWay, moved < 0 ? errno : EFAULT);
     done += static_cast<std::size_t>(moved);
+    within += static_cast<std::size_t>(moved);
+    while (!places.empty() && within >= places.front().size()) {
+      within -= places.front().size();
+      places = places.subspan(1);
+    }
   }
   return {};
 }
 
-Task<Status> CmaMover::pull(const Region& from, Bytes offset, std::span<std::byte> into) {
-  co_return move(Way::from_peer, from, offset, into.data(), into.size());
+Task<Status> CmaMover::pull(const Region& from, Bytes offset, Places into) {
+  co_return move(from, offset, into);
 }
 
-Task<Status> CmaMover::push(std::span<const std::byte> from, const Region& to, Bytes offset) {
-  // The kernel only reads from here.
-  co_return move(Way::to_peer, to, offset, const_cast<std::byte*>(from.data()), from.size());
+Task<Status> CmaMover::push(ConstPlaces from, const Region& to, Bytes offset) {
+  co_return move(to, offset, from);
 }
 
 Status CmaMover::probe(std::uint64_t address, std::span<std::byte> into) const {
   const Region region{0, {Segment{address, into.size()}}};
-  return move(Way::from_peer, region, Bytes(0), into.data(), into.size());
+  return move(region, Bytes(0), only(into));
 }
 
 }  // namespace tutti

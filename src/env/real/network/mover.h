@@ -26,8 +26,8 @@ class Mover {
   // Whether the far end must be told the addresses of a region.
   [[nodiscard]] virtual bool needs_segments() const = 0;
   // As in Connection.
-  virtual Task<Status> pull(const Region& from, Bytes offset, std::span<std::byte> into) = 0;
-  virtual Task<Status> push(std::span<const std::byte> from, const Region& to, Bytes offset) = 0;
+  virtual Task<Status> pull(const Region& from, Bytes offset, Places into) = 0;
+  virtual Task<Status> push(ConstPlaces from, const Region& to, Bytes offset) = 0;
 };
 
 // Copies straight between the two processes with process_vm_readv and process_vm_writev; never suspends.
@@ -42,15 +42,16 @@ class CmaMover final : public Mover {
         gid_(static_cast<gid_t>(peer.gid)) {}
 
   [[nodiscard]] bool needs_segments() const override { return true; }
-  Task<Status> pull(const Region& from, Bytes offset, std::span<std::byte> into) override;
-  Task<Status> push(std::span<const std::byte> from, const Region& to, Bytes offset) override;
+  Task<Status> pull(const Region& from, Bytes offset, Places into) override;
+  Task<Status> push(ConstPlaces from, const Region& to, Bytes offset) override;
 
   // Reads the peer's memory once: tells whether this way works at all.
   Status probe(std::uint64_t address, std::span<std::byte> into) const;
 
  private:
   enum class Way { from_peer, to_peer };
-  Status move(Way way, const Region& region, Bytes offset, std::byte* local, std::size_t length) const;
+  template <typename Byte>
+  Status move(const Region& region, Bytes offset, std::span<const std::span<Byte>> places) const;
   [[nodiscard]] Status failure(Way way, int error) const;
 
   pid_t pid_;

@@ -151,12 +151,12 @@ void SocketConnection::withdraw(std::uint64_t region) {
   if (!cma_) socket_mover_.withdraw(region);
 }
 
-Task<Status> SocketConnection::pull(const Region& from, Bytes offset, std::span<std::byte> into) {
+Task<Status> SocketConnection::pull(const Region& from, Bytes offset, Places into) {
   if (closed_) co_return unavailable(reason_);
   co_return co_await mover().pull(from, offset, into);
 }
 
-Task<Status> SocketConnection::push(std::span<const std::byte> from, const Region& to, Bytes offset) {
+Task<Status> SocketConnection::push(ConstPlaces from, const Region& to, Bytes offset) {
   if (closed_) co_return unavailable(reason_);
   co_return co_await mover().push(from, to, offset);
 }

@@ -9,9 +9,9 @@
 #include <string>
 
 #include "env/network.h"
+#include "env/real/loop/loop.h"
 #include "env/real/network/frame_reader.h"
 #include "env/real/network/frame_writer.h"
-#include "env/real/loop/loop.h"
 #include "env/real/network/mover.h"
 #include "env/real/network/socket_mover.h"
 #include "env/scope.h"
@@ -33,8 +33,8 @@ class SocketConnection final : public Connection {
   std::uint64_t expose(std::span<const Segment> segments, Access access) override;
   void withdraw(std::uint64_t region) override;
   [[nodiscard]] bool needs_segments() const override { return mover().needs_segments(); }
-  Task<Status> pull(const Region& from, Bytes offset, std::span<std::byte> into) override;
-  Task<Status> push(std::span<const std::byte> from, const Region& to, Bytes offset) override;
+  Task<Status> pull(const Region& from, Bytes offset, Places into) override;
+  Task<Status> push(ConstPlaces from, const Region& to, Bytes offset) override;
 
   [[nodiscard]] bool takes_files() const override { return takes_files_; }
   bool give(std::uint64_t key, const SharedFile& file) override;

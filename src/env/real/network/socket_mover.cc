@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace tutti {
@@ -40,8 +39,13 @@ std::size_t slice_segments(std::span<const Segment> segments, std::uint64_t offs
 }
 
 struct SocketMover::Piece {
-  Piece(SocketMover& mover, std::span<std::byte> into)
-      : mover(mover), into(into), token(mover.next_token_++), done(mover.loop_.executor()) {
+  Piece(SocketMover& mover, std::vector<Segment> places, std::size_t length)
+      : mover(mover),
+        places(std::move(places)),
+        length(length),
+        token(mover.next_token_++),
+        done(mover.loop_.executor()) {
+    this->places.push_back({reinterpret_cast<std::uint64_t>(&good), sizeof(good)});
     mover.waiting_.emplace(token, this);
   }
   Piece(const Piece&) = delete;
@@ -53,8 +57,9 @@ struct SocketMover::Piece {
   }
 
   SocketMover& mover;
-  std::span<std::byte> into;  // of a pull
-  std::uint64_t good = 0;     // the word after the data of a pull
+  std::vector<Segment> places;  // of the data, and of the word after it
+  std::size_t length;           // of the data
+  std::uint64_t good = 0;       // the word after the data
   std::uint64_t token;
   Status status;
   Event done;
@@ -103,19 +108,25 @@ Status SocketMover::send_code(TransportFrame type, std::uint64_t token, Code cod
   return writer_.send(static_cast<std::uint16_t>(type), token, bytes_of(value));
 }
 
-Task<Status> SocketMover::pull(const Region& from, Bytes offset, std::span<std::byte> into) {
+Task<Status> SocketMover::pull(const Region& from, Bytes offset, Places into) {
   std::list<Piece> pieces;
-  std::size_t asked = 0;
+  PlaceWalk<std::byte> walk(into);
   const std::uint64_t region = from.id;
-  while (asked < into.size() || !pieces.empty()) {
+  while (!walk.done() || !pieces.empty()) {
     if (!failed_.ok()) co_return failed_;
-    if (asked < into.size() && pieces.size() < kPiecesAtOnce) {
-      const std::size_t length = std::min(kBulkChunk, into.size() - asked);
-      Piece& piece = pieces.emplace_back(*this, into.subspan(asked, length));
-      const PullRequest request{region, offset.count() + asked, length};
+    if (!walk.done() && pieces.size() < kPiecesAtOnce) {
+      const std::uint64_t begin = offset.count() + walk.at();
+      std::vector<Segment> places;
+      std::size_t length = 0;
+      while (!walk.done() && length < kBulkChunk) {
+        const std::span<std::byte> place = walk.next(kBulkChunk - length);
+        places.push_back({reinterpret_cast<std::uint64_t>(place.data()), place.size()});
+        length += place.size();
+      }
+      Piece& piece = pieces.emplace_back(*this, std::move(places), length);
+      const PullRequest request{region, begin, length};
       TUTTI_CO_TRY(
           writer_.send(static_cast<std::uint16_t>(TransportFrame::pull), piece.token, bytes_of(request)));
-      asked += length;
       continue;
     }
     co_await pieces.front().done.wait();
@@ -131,15 +142,20 @@ Task<Status> SocketMover::pull(const Region& from, Bytes offset, std::span<std::
 
 // What the kernel has taken arrives before any later frame, and only the other end can tell whether the region is
 // still there: nothing is waited for.
-Task<Status> SocketMover::push(std::span<const std::byte> from, const Region& to, Bytes offset) {
-  for (std::size_t sent = 0; sent < from.size();) {
-    const std::size_t length = std::min(kBulkChunk, from.size() - sent);
-    const PushTarget target{to.id, offset.count() + sent};
-    std::vector<iovec> memory{{const_cast<std::byte*>(from.data() + sent), length}};
+Task<Status> SocketMover::push(ConstPlaces from, const Region& to, Bytes offset) {
+  PlaceWalk<const std::byte> walk(from);
+  while (!walk.done()) {
+    const PushTarget target{to.id, offset.count() + walk.at()};
+    std::vector<iovec> memory;
+    std::size_t length = 0;
+    while (!walk.done() && length < kBulkChunk) {
+      const std::span<const std::byte> place = walk.next(kBulkChunk - length);
+      memory.push_back({const_cast<std::byte*>(place.data()), place.size()});
+      length += place.size();
+    }
     TUTTI_CO_TRY(co_await writer_.send_bulk(static_cast<std::uint16_t>(TransportFrame::push_data), 0,
                                             copy_of(bytes_of(target)), std::move(memory),
                                             std::vector<std::byte>()));
-    sent += length;
   }
   co_return Status();
 }
@@ -206,7 +222,7 @@ Status SocketMover::begin_bulk(const FrameHeader& header, std::span<const std::b
     return {Code::malformed, "the peer sends bytes that do not fit their region"};
   }
   const auto found = waiting_.find(incoming_.token);
-  if (found != waiting_.end() && incoming_.length != found->second->into.size() + sizeof(std::uint64_t)) {
+  if (found != waiting_.end() && incoming_.length != found->second->length + sizeof(std::uint64_t)) {
     return {Code::malformed, "the peer answers a pull with another length"};
   }
   return {};
@@ -224,12 +240,7 @@ std::size_t SocketMover::bulk_places(std::size_t at, std::size_t length, std::sp
   }
   const auto found = waiting_.find(incoming_.token);
   if (found == waiting_.end()) return 0;
-  Piece& piece = *found->second;
-  const std::span<std::byte> good = std::as_writable_bytes(std::span(&piece.good, 1));
-  const std::array<Segment, 2> segments = {
-      Segment{reinterpret_cast<std::uint64_t>(piece.into.data()), piece.into.size()},
-      Segment{reinterpret_cast<std::uint64_t>(good.data()), good.size()}};
-  return slice_segments(segments, at, length, places);
+  return slice_segments(found->second->places, at, length, places);
 }
 
 void SocketMover::end_bulk() {

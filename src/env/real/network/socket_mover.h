@@ -13,9 +13,9 @@
 #include <span>
 #include <vector>
 
+#include "env/real/loop/loop.h"
 #include "env/real/network/frame_reader.h"
 #include "env/real/network/frame_writer.h"
-#include "env/real/loop/loop.h"
 #include "env/real/network/mover.h"
 #include "env/scope.h"
 #include "env/sync.h"
@@ -32,8 +32,8 @@ class SocketMover final : public Mover, public BulkSink {
   void withdraw(std::uint64_t region);
 
   [[nodiscard]] bool needs_segments() const override { return false; }
-  Task<Status> pull(const Region& from, Bytes offset, std::span<std::byte> into) override;
-  Task<Status> push(std::span<const std::byte> from, const Region& to, Bytes offset) override;
+  Task<Status> pull(const Region& from, Bytes offset, Places into) override;
+  Task<Status> push(ConstPlaces from, const Region& to, Bytes offset) override;
 
   // Handles a transport frame that is not bulk. An error closes the connection.
   Status on_frame(const Frame& frame);

@@ -15,11 +15,11 @@
 #include <limits>
 #include <utility>
 
+#include "env/real/network/shared_descriptor.h"
 #include "env/real/store/buffer_pool.h"
 #include "env/real/store/file_cache.h"
 #include "env/real/store/object_directory.h"
 #include "env/real/store/object_file.h"
-#include "env/real/network/shared_descriptor.h"
 #include "env/real/store/uring.h"
 
 namespace tutti {
@@ -58,8 +58,9 @@ class FileStore::Impl {
   ~Impl() { uring_.reset(); }  // the kernel's last answers need everything else
 
   void start();
-  Task<Result<Bytes>> read(ObjectId object, Bytes offset, Bytes length, Sink& sink);
-  Task<Status> write(ObjectId object, Bytes offset, Bytes length, Source& source);
+  [[nodiscard]] StoreTraits traits() const;
+  Task<Result<ReadResult>> read(ObjectId object, std::span<const Extent> extents, Sink& sink);
+  Task<Status> write(ObjectId object, std::span<const Extent> extents, Source& source);
   Task<Status> truncate(ObjectId object, Bytes length);
   Task<Status> sync(ObjectId object);
   Status remove(ObjectId object);
@@ -93,12 +94,14 @@ class FileStore::Impl {
   };
 
   void end_write(ObjectFile& file);
-  Task<Status> write_buffered(std::shared_ptr<WriteTurn> turn, Bytes offset, Bytes length, Source& source);
+  // Both move the next bytes of the walk, as many as a buffer holds, and let it pass them.
+  Task<Status> write_buffered(std::shared_ptr<WriteTurn> turn, ExtentWalk& walk, Source& source);
+  Task<Status> read_buffered(std::shared_ptr<ObjectFile> file, ExtentWalk& walk, ReadResult& result,
+                             Sink& sink);
   Task<Status> write_piece(ObjectFile& file, std::span<const std::byte> piece, std::uint64_t offset,
                            const KeptWrite& kept);
-  Task<Result<Bytes>> read_buffered(std::shared_ptr<ObjectFile> file, Bytes offset, Bytes length, Sink& sink);
   Task<Result<std::size_t>> read_piece(std::shared_ptr<ObjectFile> file, std::shared_ptr<std::byte> buffer,
-                                       std::size_t length, std::uint64_t offset);
+                                       std::span<std::byte> piece, std::uint64_t offset);
   Task<Status> sync_descriptor(int fd, bool data_only, std::shared_ptr<void> kept, ObjectId object);
   Task<Status> sync_names(ObjectId object);
   Status failure(const char* what, ObjectId object, int error) const;
@@ -126,6 +129,15 @@ void FileStore::Impl::start() {
   }
 }
 
+StoreTraits FileStore::Impl::traits() const {
+  StoreTraits traits;
+  traits.in_memory = mapped_;
+  traits.shareable = mapped_;
+  traits.cold = uring_ != nullptr;
+  traits.addresses = !directory_.on_tmpfs();
+  return traits;
+}
+
 Status FileStore::Impl::failure(const char* what, ObjectId object, int error) const {
   return Status::from_errno(
       error, fmt::format("{} object {:016x} ({})", what, object.value, directory_.path_of(object)));
@@ -133,22 +145,35 @@ Status FileStore::Impl::failure(const char* what, ObjectId object, int error) co
 
 // --- writing ---
 
-Task<Status> FileStore::Impl::write(ObjectId object, Bytes offset, Bytes length, Source& source) {
-  if (offset.count() > kLongest || length.count() > kLongest - offset.count()) {
-    co_return Status(Code::too_large,
-                     fmt::format("write object {:016x} past the longest file", object.value));
+Task<Status> FileStore::Impl::write(ObjectId object, std::span<const Extent> extents, Source& source) {
+  std::uint64_t end = 0;
+  for (const Extent& extent : extents) {
+    if (extent.offset.count() > kLongest || extent.length.count() > kLongest - extent.offset.count()) {
+      co_return Status(Code::too_large,
+                       fmt::format("write object {:016x} past the longest file", object.value));
+    }
+    if (extent.length > 0_B) end = std::max(end, extent.end().count());
   }
   Result<std::shared_ptr<ObjectFile>> file = files_.open(object, true);
   if (!file.ok()) co_return file.status();
-  if (mapped_) {
-    const MappedRange range(*file, offset.count(), length.count());
-    if (range.valid()) co_return co_await source.fill(Bytes(0), range.place());
+  std::shared_ptr<WriteTurn> turn;
+  ExtentWalk walk(extents);
+  if (walk.done()) turn = std::make_shared<WriteTurn>(*this, *file);  // the object is made all the same
+  while (!walk.done()) {
+    if (mapped_) {
+      const MappedRanges<std::byte> ranges(*file, walk.whole());
+      if (!ranges.empty()) {
+        TUTTI_CO_TRY(co_await source.fill(walk.at(), ranges.places()));
+        for (std::size_t i = 0; i < ranges.places().size(); ++i) walk.next(Bytes::max());
+        continue;
+      }
+    }
+    if (turn == nullptr) turn = std::make_shared<WriteTurn>(*this, *file);
+    TUTTI_CO_TRY(co_await write_buffered(turn, walk, source));
   }
-  const auto turn = std::make_shared<WriteTurn>(*this, *std::move(file));
-  TUTTI_CO_TRY(co_await write_buffered(turn, offset, length, source));
-  ObjectFile& written = *turn->file;
-  written.uncommitted = false;
-  if (length.count() > 0) written.length = std::max(written.length, (offset + length).count());
+  if (turn == nullptr) co_return Status();  // nothing but bytes has changed
+  (*file)->uncommitted = false;
+  (*file)->length = std::max((*file)->length, end);
   co_return Status();
 }
 
@@ -166,17 +191,21 @@ void FileStore::Impl::end_write(ObjectFile& file) {
   }
 }
 
-Task<Status> FileStore::Impl::write_buffered(std::shared_ptr<WriteTurn> turn, Bytes offset, Bytes length,
+Task<Status> FileStore::Impl::write_buffered(std::shared_ptr<WriteTurn> turn, ExtentWalk& walk,
                                              Source& source) {
-  for (std::uint64_t at = 0; at < length.count();) {
-    Result<std::shared_ptr<std::byte>> buffer = co_await buffers_.acquire();
-    if (!buffer.ok()) co_return buffer.status();
-    const std::size_t count = std::min<std::uint64_t>(buffers_.size(), length.count() - at);
-    const std::span<std::byte> piece(buffer->get(), count);
-    TUTTI_CO_TRY(co_await source.fill(Bytes(at), piece));
-    const KeptWrite kept{*std::move(buffer), turn};
-    TUTTI_CO_TRY(co_await write_piece(*turn->file, piece, offset.count() + at, kept));
-    at += count;
+  Result<std::shared_ptr<std::byte>> buffer = co_await buffers_.acquire();
+  if (!buffer.ok()) co_return buffer.status();
+  Bytes count;
+  for (ExtentWalk ahead = walk; !ahead.done() && count < Bytes(buffers_.size());)
+    count += ahead.next(Bytes(buffers_.size()) - count).length;
+  std::span<std::byte> piece(buffer->get(), count.count());
+  TUTTI_CO_TRY(co_await source.fill(walk.at(), only(piece)));
+  const KeptWrite kept{*std::move(buffer), turn};
+  while (!piece.empty()) {
+    const Extent part = walk.next(Bytes(piece.size()));
+    TUTTI_CO_TRY(
+        co_await write_piece(*turn->file, piece.first(part.length.count()), part.offset.count(), kept));
+    piece = piece.subspan(part.length.count());
   }
   co_return Status();
 }
@@ -230,44 +259,70 @@ Task<Status> FileStore::Impl::truncate(ObjectId object, Bytes length) {
 
 // --- reading ---
 
-Task<Result<Bytes>> FileStore::Impl::read(ObjectId object, Bytes offset, Bytes length, Sink& sink) {
+Task<Result<ReadResult>> FileStore::Impl::read(ObjectId object, std::span<const Extent> extents, Sink& sink) {
   Result<std::shared_ptr<ObjectFile>> file = files_.open(object, false);
   if (!file.ok()) co_return file.status();
-  if (*file == nullptr || offset.count() >= (*file)->length) co_return Bytes(0);
-  length = std::min(length, Bytes((*file)->length) - offset);
-  if (mapped_) {
-    const MappedRange range(*file, offset.count(), length.count());
-    if (range.valid()) {
-      TUTTI_CO_TRY(co_await sink.take(Bytes(0), range.place()));
-      co_return length;
+  ReadResult result;
+  ExtentWalk walk(extents);
+  while (!walk.done()) {
+    const Extent next = walk.front();
+    const Bytes length(*file == nullptr ? 0 : (*file)->length);  // may change while the sink waits
+    if (next.offset >= length) {
+      result.end = std::min(result.end, next.offset);
+      walk.next(Bytes::max());
+      continue;
     }
+    if (mapped_) {
+      const Extent inside{next.offset, std::min(next.length, length - next.offset)};
+      const bool ends_here = inside.length < next.length;
+      const MappedRanges<const std::byte> ranges(*file, ends_here ? only(inside) : walk.whole());
+      if (!ranges.empty()) {
+        TUTTI_CO_TRY(co_await sink.take(walk.at(), ranges.places()));
+        result.bytes += Bytes(length_of(ranges.places()));
+        if (ends_here) result.end = std::min(result.end, inside.end());
+        for (std::size_t i = 0; i < ranges.places().size(); ++i) walk.next(Bytes::max());
+        continue;
+      }
+    }
+    TUTTI_CO_TRY(co_await read_buffered(*file, walk, result, sink));
   }
-  co_return co_await read_buffered(*std::move(file), offset, length, sink);
+  co_return result;
 }
 
-Task<Result<Bytes>> FileStore::Impl::read_buffered(std::shared_ptr<ObjectFile> file, Bytes offset,
-                                                   Bytes length, Sink& sink) {
-  std::uint64_t at = 0;
-  while (at < length.count()) {
-    Result<std::shared_ptr<std::byte>> buffer = co_await buffers_.acquire();
-    if (!buffer.ok()) co_return buffer.status();
-    const std::size_t wanted = std::min<std::uint64_t>(buffers_.size(), length.count() - at);
-    const Result<std::size_t> got = co_await read_piece(file, *buffer, wanted, offset.count() + at);
+// Up to the end of the object at most.
+Task<Status> FileStore::Impl::read_buffered(std::shared_ptr<ObjectFile> file, ExtentWalk& walk,
+                                            ReadResult& result, Sink& sink) {
+  Result<std::shared_ptr<std::byte>> buffer = co_await buffers_.acquire();
+  if (!buffer.ok()) co_return buffer.status();
+  const Bytes begin = walk.at();
+  std::size_t filled = 0;
+  while (!walk.done() && filled < buffers_.size() && walk.front().offset.count() < file->length) {
+    const Extent rest = walk.front();
+    const std::size_t wanted = std::min<std::uint64_t>(
+        {buffers_.size() - filled, rest.length.count(), file->length - rest.offset.count()});
+    const std::span<std::byte> place(buffer->get() + filled, wanted);
+    const Result<std::size_t> got = co_await read_piece(file, *buffer, place, rest.offset.count());
     if (!got.ok()) co_return got.status();
-    if (*got > 0)
-      TUTTI_CO_TRY(co_await sink.take(Bytes(at), std::span<const std::byte>(buffer->get(), *got)));
-    at += *got;
-    if (*got < wanted) break;  // cut off meanwhile
+    filled += *got;
+    walk.next(Bytes(*got));
+    if (*got == wanted) continue;
+    // Cut off meanwhile.
+    result.end = std::min(result.end, rest.offset + Bytes(*got));
+    walk.next(Bytes::max());
+    break;
   }
-  co_return Bytes(at);
+  result.bytes += Bytes(filled);
+  const std::span<const std::byte> piece(buffer->get(), filled);
+  if (filled > 0) TUTTI_CO_TRY(co_await sink.take(begin, only(piece)));
+  co_return Status();
 }
 
 Task<Result<std::size_t>> FileStore::Impl::read_piece(std::shared_ptr<ObjectFile> file,
-                                                      std::shared_ptr<std::byte> buffer, std::size_t length,
-                                                      std::uint64_t offset) {
+                                                      std::shared_ptr<std::byte> buffer,
+                                                      std::span<std::byte> piece, std::uint64_t offset) {
   std::size_t done = 0;
-  while (done < length) {
-    const std::span<std::byte> place(buffer.get() + done, length - done);
+  while (done < piece.size()) {
+    const std::span<std::byte> place = piece.subspan(done);
     ssize_t count = read_at(file->fd.get(), place, offset + done, uring_ == nullptr ? 0 : RWF_NOWAIT);
     if (uring_ != nullptr && would_wait(count)) {
       const int result = co_await uring_->read(file->fd.get(), place, offset + done, buffer);
@@ -412,11 +467,12 @@ Result<std::unique_ptr<FileStore>> FileStore::open(Loop& loop, const std::string
 FileStore::FileStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 FileStore::~FileStore() = default;
 
-Task<Result<Bytes>> FileStore::read(ObjectId object, Bytes offset, Bytes length, Sink& sink) {
-  return impl_->read(object, offset, length, sink);
+StoreTraits FileStore::traits() const { return impl_->traits(); }
+Task<Result<ReadResult>> FileStore::read(ObjectId object, std::span<const Extent> extents, Sink& sink) {
+  return impl_->read(object, extents, sink);
 }
-Task<Status> FileStore::write(ObjectId object, Bytes offset, Bytes length, Source& source) {
-  return impl_->write(object, offset, length, source);
+Task<Status> FileStore::write(ObjectId object, std::span<const Extent> extents, Source& source) {
+  return impl_->write(object, extents, source);
 }
 Task<Status> FileStore::truncate(ObjectId object, Bytes length) { return impl_->truncate(object, length); }
 Task<Status> FileStore::sync(ObjectId object) { return impl_->sync(object); }

@@ -37,8 +37,11 @@ class FileStore final : public Store {
                                                  FileStoreOptions options = {});
   ~FileStore() override;
 
-  Task<Result<Bytes>> read(ObjectId object, Bytes offset, Bytes length, Sink& sink) override;
-  Task<Status> write(ObjectId object, Bytes offset, Bytes length, Source& source) override;
+  [[nodiscard]] StoreTraits traits() const override;
+  using Store::read;
+  using Store::write;
+  Task<Result<ReadResult>> read(ObjectId object, std::span<const Extent> extents, Sink& sink) override;
+  Task<Status> write(ObjectId object, std::span<const Extent> extents, Source& source) override;
   Task<Status> truncate(ObjectId object, Bytes length) override;
   Task<Status> sync(ObjectId object) override;
   Task<Status> remove(ObjectId object) override;
@@ -46,7 +49,6 @@ class FileStore final : public Store {
   Task<Result<std::optional<Bytes>>> locate(ObjectId object, Bytes offset) override;
   Task<Result<std::vector<ObjectId>>> list() override;
   Result<StoreSpace> space() override;
-  [[nodiscard]] bool in_memory() const override { return mapped(); }
   [[nodiscard]] bool cold(ObjectId object) const override;
   Task<void> warm(ObjectId object) override;
   SharedObject share(ObjectId object) override;

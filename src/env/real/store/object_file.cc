@@ -65,24 +65,44 @@ int ObjectFile::cut(std::uint64_t new_length) {
   return 0;
 }
 
-MappedRange::MappedRange(std::shared_ptr<ObjectFile> file, std::uint64_t offset, std::uint64_t length)
-    : file_(std::move(file)) {
-  ObjectFile& target = *file_;
-  if (length == 0 || target.shrinking > 0 || offset + length > target.length) return;
-  if (!target.is_allocated(offset, length)) return;
-  if (target.mapping == nullptr || target.mapping->window() < offset + length) {
-    target.mapping =
-        ObjectMapping::make(target.fd.get(), std::bit_ceil(std::max(kFirstWindow, target.length)));
-    if (target.mapping == nullptr) return;
-  }
-  place_ = target.mapping->place(offset, length);
-  if (place_.empty()) return;
-  mapping_ = target.mapping;
-  if (target.map_users++ == 0) target.unmapped.reset();
+bool ObjectFile::may_be_mapped(const Extent& extent) {
+  return extent.length > Bytes() && shrinking == 0 && extent.end().count() <= length &&
+         is_allocated(extent.offset.count(), extent.length.count());
 }
 
-MappedRange::~MappedRange() {
+bool ObjectFile::map_up_to(std::uint64_t end) {
+  if (mapping == nullptr || mapping->window() < end)
+    mapping = ObjectMapping::make(fd.get(), std::bit_ceil(std::max(kFirstWindow, length)));
+  return mapping != nullptr;
+}
+
+template <typename Byte>
+MappedRanges<Byte>::MappedRanges(std::shared_ptr<ObjectFile> file, std::span<const Extent> extents)
+    : file_(std::move(file)) {
+  if (extents.empty() || !file_->may_be_mapped(extents.front())) return;
+  // One mapping for all of them, large enough for the last byte of the object.
+  if (!file_->map_up_to(file_->length)) return;
+  ObjectMapping& mapping = *file_->mapping;
+  for (const Extent& extent : extents) {
+    if (&extent != extents.data() && !file_->may_be_mapped(extent)) break;
+    const std::span<std::byte> place = mapping.place(extent.offset.count(), extent.length.count());
+    if (place.empty()) break;
+    if (&extent == extents.data()) {
+      first_ = place;
+      mapping_ = file_->mapping;
+      if (extents.size() > 1) many_.reserve(extents.size());
+    }
+    if (extents.size() > 1) many_.push_back(place);
+  }
+  if (mapping_ != nullptr && file_->map_users++ == 0) file_->unmapped.reset();
+}
+
+template <typename Byte>
+MappedRanges<Byte>::~MappedRanges() {
   if (mapping_ != nullptr && --file_->map_users == 0) file_->unmapped.set();
 }
+
+template class MappedRanges<std::byte>;
+template class MappedRanges<const std::byte>;
 
 }  // namespace tutti

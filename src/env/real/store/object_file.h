@@ -10,10 +10,12 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
+#include "base/extent.h"
 #include "env/executor.h"
-#include "env/real/store/extent_set.h"
 #include "env/real/file_descriptor.h"
+#include "env/real/store/extent_set.h"
 #include "env/shared_file.h"
 #include "env/store.h"
 #include "env/sync.h"
@@ -51,6 +53,10 @@ class ObjectFile {
   void note_allocated(std::uint64_t offset, std::uint64_t count);
   // Whether all of the range certainly has pages; asks the file system if that is not known.
   bool is_allocated(std::uint64_t offset, std::uint64_t count);
+  // Whether the range is part of the object, certainly has pages, and may be mapped now.
+  bool may_be_mapped(const Extent& extent);
+  // Sees to a mapping that reaches to `end`. False if there is none.
+  bool map_up_to(std::uint64_t end);
   // Sets the length of the file. 0 or errno.
   int cut(std::uint64_t new_length);
 
@@ -69,21 +75,29 @@ class ObjectFile {
   Event unmapped;             // map_users is 0
 };
 
-// Holds a range of a mapping in use.
-class MappedRange {
+// Holds ranges of a mapping in use. `Byte` is const for those who read only.
+template <typename Byte>
+class MappedRanges {
  public:
-  // Not valid() if the range cannot be used through a mapping now.
-  MappedRange(std::shared_ptr<ObjectFile> file, std::uint64_t offset, std::uint64_t length);
-  MappedRange(const MappedRange&) = delete;
-  MappedRange& operator=(const MappedRange&) = delete;
-  ~MappedRange();
-  [[nodiscard]] bool valid() const { return mapping_ != nullptr; }
-  [[nodiscard]] std::span<std::byte> place() const { return place_; }
+  // Those of the extents that can be used through a mapping now, from the first one on; none if the first cannot.
+  MappedRanges(std::shared_ptr<ObjectFile> file, std::span<const Extent> extents);
+  MappedRanges(const MappedRanges&) = delete;
+  MappedRanges& operator=(const MappedRanges&) = delete;
+  ~MappedRanges();
+  [[nodiscard]] bool empty() const { return mapping_ == nullptr; }
+  // One for each extent.
+  [[nodiscard]] std::span<const std::span<Byte>> places() const {
+    return many_.empty() ? std::span<const std::span<Byte>>(&first_, empty() ? 0 : 1) : many_;
+  }
 
  private:
   std::shared_ptr<ObjectFile> file_;
   std::shared_ptr<ObjectMapping> mapping_;
-  std::span<std::byte> place_;
+  std::span<Byte> first_;              // the only one
+  std::vector<std::span<Byte>> many_;  // all, if there are more
 };
+
+extern template class MappedRanges<std::byte>;
+extern template class MappedRanges<const std::byte>;
 
 }  // namespace tutti

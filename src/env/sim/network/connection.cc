@@ -1,4 +1,5 @@
 #include <string>
+#include <type_traits>
 
 #include "env/sim/network/transfer.h"
 
@@ -41,10 +42,18 @@ Task<Result<Frame>> receive_at(LinkRef link, std::size_t side) {
   co_return frame;
 }
 
-// The transfer holds the link, so the connection may be destroyed meanwhile.
-Task<Status> transfer_at(LinkRef link, std::size_t side, bool pull, std::uint64_t region, Bytes offset,
-                         std::byte* memory, std::size_t length) {
-  co_return co_await Transfer(*link, side, pull, region, offset, memory, length);
+// The transfer holds the link, so the connection may be destroyed meanwhile. A place at a time.
+template <typename Byte>
+Task<Status> transfer_at(LinkRef link, std::size_t side, std::uint64_t region, Bytes offset,
+                         std::span<const std::span<Byte>> places) {
+  constexpr bool kPull = !std::is_const_v<Byte>;
+  for (const std::span<Byte> place : places) {
+    // A push only reads this memory; Transfer serves both directions with one pointer.
+    auto* memory = const_cast<std::byte*>(place.data());  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+    TUTTI_CO_TRY(co_await Transfer(*link, side, kPull, region, offset, memory, place.size()));
+    offset += Bytes(place.size());
+  }
+  co_return Status();
 }
 
 class SimConnection final : public Connection {
@@ -111,13 +120,11 @@ class SimConnection final : public Connection {
 
   [[nodiscard]] bool needs_segments() const override { return false; }
 
-  Task<Status> pull(const Region& from, Bytes offset, std::span<std::byte> into) override {
-    return transfer_at(link_, side_, true, from.id, offset, into.data(), into.size());
+  Task<Status> pull(const Region& from, Bytes offset, Places into) override {
+    return transfer_at(link_, side_, from.id, offset, into);
   }
-  Task<Status> push(std::span<const std::byte> from, const Region& to, Bytes offset) override {
-    // A push only reads this memory; Transfer serves both directions with one pointer.
-    auto* memory = const_cast<std::byte*>(from.data());  // NOLINT(cppcoreguidelines-pro-type-const-cast)
-    return transfer_at(link_, side_, false, to.id, offset, memory, from.size());
+  Task<Status> push(ConstPlaces from, const Region& to, Bytes offset) override {
+    return transfer_at(link_, side_, to.id, offset, from);
   }
 
  private:

@@ -73,7 +73,7 @@ Task<void> DeviceStore::need_inode(ObjectId object) {
 }
 
 bool DeviceStore::cold(ObjectId object) const {
-  if (!options_.inodes || options_.cache.size == Bytes()) return false;
+  if (!traits().cold) return false;
   const auto found = objects_.find(object);
   return found == objects_.end() || !found->second->inode;
 }
@@ -101,7 +101,42 @@ Task<void> DeviceStore::device_io(ObjectId object, Bytes from, Bytes to, bool wr
   }
 }
 
-Task<Result<Bytes>> DeviceStore::read(ObjectId object, Bytes offset, Bytes length, Sink& sink) {
+StoreTraits DeviceStore::traits() const {
+  StoreTraits traits = inner_.traits();
+  traits.in_memory = false;
+  traits.shareable = false;
+  traits.cold = options_.inodes && options_.cache.size > Bytes();
+  traits.addresses = true;
+  return traits;
+}
+
+// One extent after the other: the device is asked for the next when the bytes of the last are on their way.
+Task<Result<ReadResult>> DeviceStore::read(ObjectId object, std::span<const Extent> extents, Sink& sink) {
+  ReadResult result;
+  Bytes begin;
+  for (const Extent& extent : extents) {
+    PartSink part(sink, begin);
+    const Result<Bytes> got = co_await read_extent(object, extent, part);
+    if (!got.ok()) co_return got.status();
+    result.bytes += *got;
+    if (*got < extent.length) result.end = std::min(result.end, extent.offset + *got);
+    begin += extent.length;
+  }
+  co_return result;
+}
+
+Task<Status> DeviceStore::write(ObjectId object, std::span<const Extent> extents, Source& source) {
+  Bytes begin;
+  for (const Extent& extent : extents) {
+    PartSource part(source, begin);
+    TUTTI_CO_TRY(co_await write_extent(object, extent, part));
+    begin += extent.length;
+  }
+  co_return Status();
+}
+
+Task<Result<Bytes>> DeviceStore::read_extent(ObjectId object, Extent extent, Sink& sink) {
+  const auto [offset, length] = extent;
   const Result<Bytes> known = co_await length_of(object);
   if (!known.ok()) co_return known.status();
   const Bytes end = offset < *known ? std::min(*known, offset + std::min(length, *known - offset)) : offset;
@@ -187,7 +222,8 @@ Task<void> DeviceStore::wait_pending(ObjectRef state, std::uint64_t page) {
   }
 }
 
-Task<Status> DeviceStore::write(ObjectId object, Bytes offset, Bytes length, Source& source) {
+Task<Status> DeviceStore::write_extent(ObjectId object, Extent extent, Source& source) {
+  const auto [offset, length] = extent;
   const Result<Bytes> known = co_await length_of(object);
   if (!known.ok()) co_return known.status();
   if (*known > Bytes()) {

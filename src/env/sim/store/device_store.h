@@ -46,8 +46,12 @@ class DeviceStore final : public Store {
               std::unique_ptr<IoScheduler> scheduler, const DeviceStoreOptions& options = {});
   ~DeviceStore() override;
 
-  Task<Result<Bytes>> read(ObjectId object, Bytes offset, Bytes length, Sink& sink) override;
-  Task<Status> write(ObjectId object, Bytes offset, Bytes length, Source& source) override;
+  // Never in memory, nor shared, whatever the wrapped store says: the device stands before it.
+  [[nodiscard]] StoreTraits traits() const override;
+  using Store::read;
+  using Store::write;
+  Task<Result<ReadResult>> read(ObjectId object, std::span<const Extent> extents, Sink& sink) override;
+  Task<Status> write(ObjectId object, std::span<const Extent> extents, Source& source) override;
   Task<Status> truncate(ObjectId object, Bytes length) override;
   Task<Status> sync(ObjectId object) override;
   Task<Status> remove(ObjectId object) override;
@@ -56,6 +60,7 @@ class DeviceStore final : public Store {
   Task<Result<std::optional<Bytes>>> locate(ObjectId object, Bytes offset) override;
   [[nodiscard]] bool cold(ObjectId object) const override;
   Task<void> warm(ObjectId object) override;
+  SharedObject share(ObjectId /*object*/) override { return {}; }
   Task<Result<std::vector<ObjectId>>> list() override;
   Result<StoreSpace> space() override;
 
@@ -95,6 +100,8 @@ class DeviceStore final : public Store {
     DeviceStore& store;
   };
 
+  Task<Result<Bytes>> read_extent(ObjectId object, Extent extent, Sink& sink);
+  Task<Status> write_extent(ObjectId object, Extent extent, Source& source);
   ObjectRef state(ObjectId object);
   Task<Result<Bytes>> length_of(ObjectId object);
   Task<void> need_inode(ObjectId object);

@@ -38,42 +38,66 @@ MemoryStore::MemoryStore(const MemoryStoreOptions& options, Random random)
 }
 MemoryStore::~MemoryStore() = default;
 
-Task<Result<Bytes>> MemoryStore::read(ObjectId object, Bytes offset, Bytes length, Sink& sink) {
+Task<Result<ReadResult>> MemoryStore::read(ObjectId object, std::span<const Extent> extents, Sink& sink) {
+  ReadResult result;
+  Bytes begin;
+  for (const Extent& extent : extents) {
+    const Result<Bytes> got = co_await read_extent(object, extent, begin, sink);
+    if (!got.ok()) co_return got.status();
+    result.bytes += *got;
+    if (*got < extent.length) result.end = std::min(result.end, extent.offset + *got);
+    begin += extent.length;
+  }
+  co_return result;
+}
+
+Task<Result<Bytes>> MemoryStore::read_extent(ObjectId object, Extent extent, Bytes begin, Sink& sink) {
   std::unique_ptr<std::byte[]> buffer;
   Bytes done;
-  while (done < length) {
+  while (done < extent.length) {
     // Looked up for each piece: the sink may wait, and the object change meanwhile.
     const auto found = objects_.find(object);
-    const Bytes at = offset + done;
+    const Bytes at = extent.offset + done;
     if (found == objects_.end() || at.count() >= found->second.length) break;
-    const std::uint64_t left = std::min((length - done).count(), found->second.length - at.count());
+    const std::uint64_t left = std::min((extent.length - done).count(), found->second.length - at.count());
     const std::uint64_t step = std::min(left, kPiece);
     std::byte* place = scratch_.get();
     if (!options_.phantom) {
-      if (!buffer) buffer = std::make_unique_for_overwrite<std::byte[]>(std::min(length.count(), kPiece));
+      if (!buffer)
+        buffer = std::make_unique_for_overwrite<std::byte[]>(std::min(extent.length.count(), kPiece));
       place = buffer.get();
       read_piece(found->second, at, {place, step});
     }
-    TUTTI_CO_TRY(co_await sink.take(done, {place, step}));
+    const std::span<const std::byte> piece(place, step);
+    TUTTI_CO_TRY(co_await sink.take(begin + done, only(piece)));
     done += Bytes(step);
   }
   co_return done;
 }
 
-Task<Status> MemoryStore::write(ObjectId object, Bytes offset, Bytes length, Source& source) {
-  if (offset.count() + length.count() < offset.count()) {
+Task<Status> MemoryStore::write(ObjectId object, std::span<const Extent> extents, Source& source) {
+  Bytes begin;
+  for (const Extent& extent : extents) {
+    TUTTI_CO_TRY(co_await write_extent(object, extent, begin, source));
+    begin += extent.length;
+  }
+  co_return Status();
+}
+
+Task<Status> MemoryStore::write_extent(ObjectId object, Extent extent, Bytes begin, Source& source) {
+  if (extent.end() < extent.offset) {
     co_return Status(Code::too_large,
                      "write to object " + std::to_string(object.value) + ": offset overflows");
   }
-  TUTTI_CO_TRY(reserve(objects_[object], offset + length));
+  TUTTI_CO_TRY(reserve(objects_[object], extent.end()));
   std::unique_ptr<std::byte[]> buffer;
   Bytes done;
-  while (done < length) {
-    const std::uint64_t step = std::min((length - done).count(), kPiece);
+  while (done < extent.length) {
+    const std::uint64_t step = std::min((extent.length - done).count(), kPiece);
     if (!options_.phantom && !buffer) buffer = std::make_unique_for_overwrite<std::byte[]>(step);
-    std::byte* place = options_.phantom ? scratch_.get() + kPiece : buffer.get();
-    TUTTI_CO_TRY(co_await source.fill(done, {place, step}));
-    TUTTI_CO_TRY(write_piece(object, offset + done, {place, step}));
+    const std::span<std::byte> place(options_.phantom ? scratch_.get() + kPiece : buffer.get(), step);
+    TUTTI_CO_TRY(co_await source.fill(begin + done, only(place)));
+    TUTTI_CO_TRY(write_piece(object, extent.offset + done, place));
     done += Bytes(step);
   }
   co_return Status();

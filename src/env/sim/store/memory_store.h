@@ -28,14 +28,25 @@ class MemoryStore final : public Store {
   explicit MemoryStore(const MemoryStoreOptions& options = {}, Random random = Random(1));
   ~MemoryStore() override;
 
-  Task<Result<Bytes>> read(ObjectId object, Bytes offset, Bytes length, Sink& sink) override;
-  Task<Status> write(ObjectId object, Bytes offset, Bytes length, Source& source) override;
+  // In memory; nobody outside the process can read it, and it has no device.
+  [[nodiscard]] StoreTraits traits() const override {
+    StoreTraits traits;
+    traits.in_memory = true;
+    return traits;
+  }
+  using Store::read;
+  using Store::write;
+  Task<Result<ReadResult>> read(ObjectId object, std::span<const Extent> extents, Sink& sink) override;
+  Task<Status> write(ObjectId object, std::span<const Extent> extents, Source& source) override;
   Task<Status> truncate(ObjectId object, Bytes length) override;
   Task<Status> sync(ObjectId object) override;
   Task<Status> remove(ObjectId object) override;
   Task<Result<std::optional<Bytes>>> length(ObjectId object) override;
   // Objects have no place in memory: always nothing.
   Task<Result<std::optional<Bytes>>> locate(ObjectId object, Bytes offset) override;
+  [[nodiscard]] bool cold(ObjectId /*object*/) const override { return false; }
+  Task<void> warm(ObjectId /*object*/) override { co_return; }
+  SharedObject share(ObjectId /*object*/) override { return {}; }
   Task<Result<std::vector<ObjectId>>> list() override;
   Result<StoreSpace> space() override;
 
@@ -48,6 +59,8 @@ class MemoryStore final : public Store {
   struct Page;
   struct Object;
 
+  Task<Result<Bytes>> read_extent(ObjectId object, Extent extent, Bytes begin, Sink& sink);
+  Task<Status> write_extent(ObjectId object, Extent extent, Bytes begin, Source& source);
   Status write_piece(ObjectId object, Bytes offset, std::span<const std::byte> bytes);
   Page* page_for_write(Object& object, std::uint64_t index);
   void read_piece(const Object& object, Bytes offset, std::span<std::byte> bytes) const;
