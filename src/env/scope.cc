@@ -59,6 +59,11 @@ void Scope::spawn(Task<void> task) {
   executor_.post(root.promise.start);
 }
 
+void Scope::start(Task<void> task) {
+  const Root root = run(*this, std::move(task));
+  root.promise.handle.resume();
+}
+
 void Scope::cancel() {
   while (first_ != nullptr) first_->handle.destroy();
 }

@@ -21,6 +21,8 @@ class Scope {
   ~Scope() { cancel(); }
 
   void spawn(Task<void> task);
+  // Starts it here and now instead: for a task that mostly ends without waiting.
+  void start(Task<void> task);
   void cancel();
   [[nodiscard]] std::size_t size() const { return size_; }
   // Ends when no task is left.

@@ -2,8 +2,9 @@
 // policy says.
 //
 // A request waits as a small record; its bytes are pulled or pushed only when its turn has come. The records that
-// wait are bounded in number and in bytes; beyond, clients are told to wait (Code::busy), and come again. When a session ends its queued requests are dropped, and a successor with the
-// same client id is accepted only after the old one's dispatched requests have ended.
+// wait are bounded in number and in bytes; beyond, clients are told to wait (Code::busy), and come again. When a session
+// ends its queued requests are dropped, and a successor with the same client id is accepted only after the old one's
+// dispatched requests have ended.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,8 @@
 #include "server/data/policy_switch.h"
 
 namespace tutti {
+
+class DataSession;
 
 struct DataServerOptions {
   std::uint32_t index = 0;           // its number in the cluster
@@ -54,7 +57,7 @@ class DataServer {
   [[nodiscard]] const PolicySwitch& policy_switch() const { return policy_switch_; }
 
  private:
-  class Session;
+  friend class DataSession;  // serves one client with what stands here
   Task<void> run_session(std::unique_ptr<Connection> connection);
 
   Env env_;
@@ -66,7 +69,7 @@ class DataServer {
   Dispatcher dispatcher_;
   ClusterFollower follower_;
   PolicySwitch policy_switch_;
-  std::map<std::uint64_t, Session*> sessions_;  // by client id
+  std::map<std::uint64_t, DataSession*> sessions_;  // by client id
   Scope scope_;
 };
 

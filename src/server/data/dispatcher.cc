@@ -5,28 +5,37 @@
 namespace tutti {
 namespace {
 
-// The client's memory as the source of a write. `base` is where the turn begins in the region.
+// The client's memory as the source of a write. `begin` is where the turn begins in the region.
 class PullSource : public Source {
  public:
-  PullSource(SessionLink& session, const Region& region, Bytes base)
-      : session_(session), region_(region), base_(base) {}
+  PullSource(Connection& connection, const Region& region, Bytes begin)
+      : connection_(connection), region_(region), begin_(begin) {}
   Task<Status> fill(Bytes at, Places places) override {
-    return session_.connection->pull(region_, base_ + at, places);
+    return connection_.pull(region_, begin_ + at, places);
   }
 
  private:
-  SessionLink& session_;
+  Connection& connection_;
   const Region& region_;
-  Bytes base_;
+  Bytes begin_;
 };
 
-// Small enough to be pulled early, and how much of it in all.
-constexpr Bytes kEarlyPull = 16_KiB;
-constexpr Bytes kMostPulledEarly = 16_MiB;
-// How long a grant holds: a change of policy, or of rights, is felt after that at the latest.
-constexpr Nanos kGrantTime = 100_ms;
-// How many grants a session may have taken and not told.
-constexpr std::uint64_t kMostGrants = 64;
+QueuedRequest describe(const Transfer& transfer, const wire::Tag& tag) {
+  QueuedRequest request;
+  request.application = tag.application();
+  request.client = tag.client();
+  request.sequence = tag.sequence();
+  request.bottleneck = Bytes(tag.bottleneck());
+  request.object = transfer.object.value;
+  request.offset = transfer.extents.front().offset;
+  for (const Extent& extent : transfer.extents) {
+    request.offset = std::min(request.offset, extent.offset);
+    request.end = std::max(request.end, extent.end());
+  }
+  request.length = transfer.length;
+  request.write = transfer.write;
+  return request;
+}
 
 }  // namespace
 
@@ -52,7 +61,7 @@ Dispatcher::Dispatcher(const Env& env, Store& store, std::unique_ptr<RequestPoli
       traits_(store.traits()),
       policy_(std::move(policy)),
       boot_(boot),
-      read_grant_(read_grant),
+      local_reads_(store, read_grant),
       rate_(env.clock.now()),
       reply_(1024),
       ask_again_(*this),
@@ -61,147 +70,147 @@ Dispatcher::Dispatcher(const Env& env, Store& store, std::unique_ptr<RequestPoli
 void Dispatcher::add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, Nanos request_time,
                      Nanos arrival) {
   QueuedRequest& request = transfer->request;
+  request = describe(*transfer, tag);
   request.id = next_id_++;
-  request.application = tag.application();
   request.request_time = request_time;
   request.arrival = arrival;
-  request.client = tag.client();
-  request.sequence = tag.sequence();
-  request.object = transfer->object.value;
-  request.offset = transfer->extents.front().offset;
-  for (const Extent& extent : transfer->extents) {
-    request.offset = std::min(request.offset, extent.offset);
-    request.end = std::max(request.end, extent.end());
-  }
-  request.length = transfer->length;
-  request.write = transfer->write;
   request.in_memory = traits_.in_memory;
-  request.bottleneck = Bytes(tag.bottleneck());
-  Transfer& added = *transfer;
-  SessionLink& session = *added.session;
-  ++session.queued;
-  ++queued_;
+  memory_ += transfer->memory();
+  Transfer& added = transfers_.insert(std::move(transfer));
+  const ClientSession& session = *added.session;
   const Nanos now = env_.clock.now();
   added.account = accounting_.arrived(request.application, session.program, session.job, now);
   added.generation = generation_;
-  memory_ += added.memory();
-  transfers_.emplace(request.id, std::move(transfer));
-  policy_->add(request, now);
+  enqueue(added);
+  policy_->add(added.request, now);
+  const bool write = added.write;
   dispatch();
+  if (!write) return;  // it may be forgotten by now
   // Also while the way to its bytes is asked for.
-  if (added.write && added.done == 0_B && added.length <= kEarlyPull &&
-      early_ + added.length <= kMostPulledEarly) {
-    early_ += added.length;
-    added.inside.resize(added.length.count());
-    added.pulled = std::make_unique<Event>(env_.clock.executor());
-    ++added.at_work;
-    if (added.session->in_service++ == 0) added.session->drained.reset();
+  if (added.done == 0_B && early_.begin(added, env_.clock.executor())) {
+    ++added.tasks;
+    added.session->task_began();
     scope_.spawn(pull_early(added));
   }
 }
 
 Task<void> Dispatcher::pull_early(Transfer& transfer) {
-  const Status status = co_await transfer.session->connection->pull(transfer.region, 0_B, transfer.inside);
-  if (!status.ok() && transfer.status.ok()) transfer.status = status;
+  const std::span<std::byte> place(transfer.inside);
+  Status status = co_await transfer.session->connection->pull(transfer.region, 0_B, only(place));
+  if (!status.ok()) transfer.fail(std::move(status));
   transfer.pulled->set();
   leave(transfer);
 }
 
 void Dispatcher::change_policy(std::unique_ptr<RequestPolicy> policy) {
-  std::vector<std::uint64_t> queued;
-  for (const auto& [id, transfer] : transfers_) {
-    if (transfer->in_store == 0 && !transfer->finished) queued.push_back(id);
-  }
-  std::sort(queued.begin(), queued.end());
   policy_ = std::move(policy);
   ++generation_;
   ask_again_.disarm();
   const Nanos now = env_.clock.now();
-  for (const std::uint64_t id : queued) {
-    Transfer& transfer = *transfers_.at(id);
-    policy_->add(transfer.request, now);
-    transfer.generation = generation_;
+  for (Transfer* transfer : transfers_.in_state(TransferState::queued)) {
+    policy_->add(transfer->request, now);
+    transfer->generation = generation_;
   }
   dispatch();
 }
 
-void Dispatcher::drop(const SessionLink& session) {
-  std::vector<std::uint64_t> ids;
-  for (const auto& [id, transfer] : transfers_) {
-    if (transfer->session.get() == &session) ids.push_back(id);
-  }
-  std::sort(ids.begin(), ids.end());
+void Dispatcher::drop(const ClientSession& session) {
   const Nanos now = env_.clock.now();
-  for (const std::uint64_t id : ids) {
-    const auto found = transfers_.find(id);
-    Transfer& transfer = *found->second;
-    if (transfer.in_store > 0 || transfer.finished) continue;
-    --transfer.session->queued;
-    --queued_;
-    transfer.finished = transfer.dropped = true;
-    accounting_.dropped(transfer.account, now);
-    policy_->drop(id, now);
-    if (transfer.at_work == 0) forget(transfer);
+  for (Transfer* transfer : transfers_.in_state(TransferState::queued)) {
+    if (transfer->session.get() == &session) drop(*transfer, now);
   }
   dispatch();
 }
 
+// A turn may end inside start(), and asks for the next ones then: that is done here, one after the other.
 void Dispatcher::dispatch() {
+  if (dispatching_) return;
+  dispatching_ = true;
   while (sending_ < kSending) {
     const Nanos now = env_.clock.now();
     const Decision decision = policy_->next(now);
-    if (decision.kind == Decision::Kind::idle) return;
-    if (decision.kind == Decision::Kind::wait) {
-      env_.clock.executor().arm(ask_again_, decision.until);
-      return;
-    }
-    Transfer& transfer = *transfers_.at(decision.id);
-    if (transfer.in_store++ == 0) {
-      --transfer.session->queued;
-      --queued_;
-    }
-    const bool cold = traits_.cold && !transfer.warmed && store_.cold(transfer.object);
-    transfer.warmed = true;
-    const Bytes quantum = cold ? 0_B : std::min(decision.quantum, transfer.length - transfer.done);
-    const Turn turn{transfer, transfer.done, transfer.done + quantum};
-    transfer.done = turn.end;
-    if (transfer.session->in_service++ == 0) transfer.session->drained.reset();
-    ++in_service_;
-    ++transfer.at_work;
-    accounting_.started(transfer.account, now);
-    scope_.spawn(cold ? find(turn) : serve(turn));
+    if (decision.kind == Decision::Kind::wait) env_.clock.executor().arm(ask_again_, decision.until);
+    if (decision.kind != Decision::Kind::dispatch) break;
+    start(start_turn(transfers_.at(decision.id), decision.quantum, now));
   }
+  dispatching_ = false;
+}
+
+// What is in memory is read without waiting: that needs no task, or one that ends at once.
+void Dispatcher::start(Turn turn) {
+  Transfer& transfer = turn.transfer;
+  if (transfer.state == TransferState::finding) return scope_.spawn(find(turn));
+  if (!transfer.write && turn.begin == 0_B) local_reads_.offer(transfer);
+  if (transfer.local.key != 0) return end_task(turn);
+  if (transfer.inside_reply && traits_.in_memory) return scope_.start(serve(turn));
+  scope_.spawn(serve(turn));
 }
 
 Task<void> Dispatcher::serve(Turn turn) {
   Transfer& transfer = turn.transfer;
   if (transfer.pulled) co_await transfer.pulled->wait();
-  if (transfer.take != 0 && turn.begin == 0_B) grant(transfer);
   if (transfer.inside_reply) transfer.inside.resize(transfer.length.count());
-  if (transfer.status.ok() && transfer.taken == 0) {
+  if (transfer.status.ok()) {
     Status status;
     if (turn.begin == 0_B && turn.end == transfer.length) {
-      status = co_await move(turn, transfer.extents);
+      status = co_await move_bytes(turn, transfer.extents);
     } else {
       const std::vector<Extent> extents = slice(transfer.extents, turn.begin, turn.end);
-      status = co_await move(turn, extents);
+      status = co_await move_bytes(turn, extents);
     }
-    if (!status.ok() && transfer.status.ok()) transfer.status = std::move(status);
+    if (!status.ok()) transfer.fail(std::move(status));
   }
-  end(turn);
+  end_task(turn);
 }
 
 Task<void> Dispatcher::find(Turn turn) {
   co_await store_.warm(turn.transfer.object);
-  end(turn);
+  end_task(turn);
 }
 
-// Its task is at its end.
-void Dispatcher::end(Turn& turn) {
-  if (!turn.over) end_turn(turn);
-  --sending_;
-  leave(turn.transfer);
-  dispatch();
+Task<Status> Dispatcher::move_bytes(Turn& turn, std::span<const Extent> extents) {
+  Transfer& transfer = turn.transfer;
+  Connection& connection = *transfer.session->connection;
+  // A client that is gone may use its memory for something else by now.
+  if (connection.closed()) co_return Status(Code::unavailable, "the client is gone");
+  const bool held = transfer.pulled || transfer.inside_reply;
+  const std::span<std::byte> inside = std::span(transfer.inside).subspan(held ? turn.begin.count() : 0);
+  if (transfer.write) {
+    PullSource client(connection, transfer.region, turn.begin);
+    MemorySource pulled(inside);
+    Source& source = held ? static_cast<Source&>(pulled) : client;
+    co_return co_await store_.write(transfer.object, extents, source);
+  }
+  PushSink client(*this, turn);
+  MemorySink reply(inside);
+  Sink& sink = held ? static_cast<Sink&>(reply) : client;
+  const Result<ReadResult> got = co_await store_.read(transfer.object, extents, sink);
+  if (!got.ok()) co_return got.status();
+  transfer.valid_end = std::min(transfer.valid_end, got->end);
+  co_return Status();
+}
+
+void Dispatcher::enqueue(Transfer& transfer) {
+  transfer.enter(TransferState::queued);
+  ++transfer.session->queued;
+  ++queued_;
+}
+
+Dispatcher::Turn Dispatcher::start_turn(Transfer& transfer, Bytes quantum, Nanos now) {
+  const bool cold = traits_.cold && !transfer.warmed && store_.cold(transfer.object);
+  transfer.enter(cold ? TransferState::finding : TransferState::serving);
+  transfer.warmed = true;
+  if (cold) quantum = 0_B;
+  const Turn turn{transfer, transfer.done,
+                  transfer.done + std::min(quantum, transfer.length - transfer.done)};
+  transfer.done = turn.end;
+  --transfer.session->queued;
+  --queued_;
+  ++in_service_;
+  ++transfer.tasks;
+  transfer.session->task_began();
+  accounting_.started(transfer.account, now);
+  return turn;
 }
 
 // The store is done with the turn; the network may not be.
@@ -210,98 +219,70 @@ void Dispatcher::end_turn(Turn& turn) {
   turn.over = true;
   ++sending_;
   --in_service_;
-  --transfer.in_store;
   const bool gone = transfer.session->connection->closed();
-  transfer.finished =
-      transfer.in_store == 0 && (gone || !transfer.status.ok() || transfer.done == transfer.length);
+  const bool last = gone || !transfer.status.ok() || transfer.done == transfer.length;
   const Nanos now = env_.clock.now();
-  const bool ours = transfer.generation == generation_;
-  if (ours) policy_->served(transfer.request.id, turn.end - turn.begin, transfer.finished, now);
-  if (transfer.finished) {
+  const bool policy_has_it = transfer.generation == generation_;
+  if (policy_has_it) policy_->served(transfer.request.id, turn.end - turn.begin, last, now);
+  if (last) {
+    transfer.enter(TransferState::sending);
     // Now, not with the reply: the account may go to another application when it has nothing here.
     if (!gone && transfer.status.ok()) accounting_.count(transfer.account, transfer.write, transfer.length);
     accounting_.ended(transfer.account, now);
     rate_.note(now);
-  } else if (transfer.in_store == 0) {
-    if (!ours) policy_->add(transfer.request, now);
+  } else {
+    enqueue(transfer);
+    if (!policy_has_it) policy_->add(transfer.request, now);
     transfer.generation = generation_;
     accounting_.returned(transfer.account, now);
-    ++transfer.session->queued;
-    ++queued_;
   }
   dispatch();
 }
 
-// A task is done with the transfer; the last one after its last turn answers and forgets it.
+void Dispatcher::drop(Transfer& transfer, Nanos now) {
+  transfer.enter(TransferState::dropped);
+  --transfer.session->queued;
+  --queued_;
+  accounting_.dropped(transfer.account, now);
+  policy_->drop(transfer.request.id, now);
+  forget_if_over(transfer);
+}
+
 void Dispatcher::leave(Transfer& transfer) {
-  SessionLink& session = *transfer.session;
-  if (--session.in_service == 0) session.drained.set();
-  if (--transfer.at_work > 0 || !transfer.finished) return;
-  if (!transfer.dropped) reply(transfer);
-  forget(transfer);
+  --transfer.tasks;
+  transfer.session->task_ended();
+  forget_if_over(transfer);
 }
 
-void Dispatcher::forget(Transfer& transfer) {
-  if (transfer.pulled) early_ -= transfer.length;
+void Dispatcher::forget_if_over(Transfer& transfer) {
+  if (transfer.tasks > 0 || !transfer.over()) return;
+  if (transfer.state == TransferState::sending) reply(transfer);
+  early_.end(transfer);
   memory_ -= transfer.memory();
-  transfers_.erase(transfer.request.id);
+  transfers_.erase(transfer);
 }
 
-void Dispatcher::grant(Transfer& transfer) {
-  if (!traits_.shareable) return;
-  const SharedObject shared = store_.share(transfer.object);
-  if (shared.file == nullptr) return;
-  if (shared.key != transfer.take && !transfer.session->connection->give(shared.key, *shared.file)) return;
-  transfer.taken = shared.key;
-  transfer.shared_length = shared.length;
-  for (const Extent& extent : transfer.extents) {
-    if (extent.end() > shared.length) transfer.valid_end = shared.length;
-  }
+void Dispatcher::end_task(Turn& turn) {
+  if (!turn.over) end_turn(turn);
+  --sending_;
+  leave(turn.transfer);
+  dispatch();
 }
 
-Bytes Dispatcher::grant_ahead(const Transfer& transfer) const {
-  if (transfer.taken == 0 || transfer.extents.size() > 1 || queued_ + in_service_ > 0) return 0_B;
-  const Bytes end = transfer.extents.front().end();
-  const Bytes granted = std::min(end + std::min(transfer.ahead, read_grant_), transfer.shared_length);
-  return granted > end ? granted : 0_B;
-}
-
-void Dispatcher::took(SessionLink& session, std::uint64_t application, const wire::Took& took) {
-  const Bytes bytes = std::min(Bytes(took.bytes()), session.granted);
-  const std::uint64_t reads = std::min(took.reads(), bytes.count());
-  if (reads == 0) return;
-  session.granted -= bytes;
+void Dispatcher::count_local_reads(ClientSession& session, std::uint64_t application,
+                                   const wire::Took& claim) {
+  const LocalReads::Told told = LocalReads::told(session, claim);
+  if (told.reads == 0) return;
   const Nanos now = env_.clock.now();
   const Accounting::Slot slot = accounting_.arrived(application, session.program, session.job, now);
-  accounting_.count(slot, false, bytes, reads);
+  accounting_.count(slot, false, told.bytes, told.reads);
   accounting_.dropped(slot, now);
-  rate_.note(now, reads);
-  totals_.reads += reads;
-  totals_.bytes_read += bytes;
+  rate_.note(now, told.reads);
+  totals_.reads += told.reads;
+  totals_.bytes_read += told.bytes;
 }
 
-// Moves the extents of the turn between the store and the client.
-Task<Status> Dispatcher::move(Turn& turn, std::span<const Extent> extents) {
-  Transfer& transfer = turn.transfer;
-  SessionLink& session = *transfer.session;
-  // A client that is gone may use its memory for something else by now.
-  if (session.connection->closed()) co_return Status(Code::unavailable, "the client is gone");
-  if (transfer.write) {
-    PullSource pulled_now(session, transfer.region, turn.begin);
-    MemorySource pulled_early(std::span(transfer.inside).subspan(transfer.pulled ? turn.begin.count() : 0));
-    Source& source = transfer.pulled ? static_cast<Source&>(pulled_early) : pulled_now;
-    co_return co_await store_.write(transfer.object, extents, source);
-  }
-  PushSink pushed(*this, turn);
-  MemorySink kept(std::span(transfer.inside).subspan(transfer.inside_reply ? turn.begin.count() : 0));
-  Sink& sink = transfer.inside_reply ? static_cast<Sink&>(kept) : pushed;
-  const Result<ReadResult> got = co_await store_.read(transfer.object, extents, sink);
-  if (!got.ok()) co_return got.status();
-  transfer.valid_end = std::min(transfer.valid_end, got->end);
-  co_return Status();
-}
-
-void Dispatcher::reply(Transfer& transfer) {
+void Dispatcher::reply(const Transfer& transfer) {
   const Status& status = transfer.status;
   if (status.ok() && transfer.done == transfer.length) {
     ++(transfer.write ? totals_.writes : totals_.reads);
@@ -317,14 +298,11 @@ void Dispatcher::reply(Transfer& transfer) {
     bytes = reply_.CreateVector(reinterpret_cast<const std::uint8_t*>(transfer.inside.data()),
                                 transfer.inside.size());
   }
-  const Bytes granted_end = status.ok() ? grant_ahead(transfer) : 0_B;
-  if (granted_end > 0_B) {
-    Bytes& granted = transfer.session->granted;
-    granted = std::min(granted + (granted_end - transfer.extents.front().end()), read_grant_ * kMostGrants);
-  }
+  const bool quiet = queued_ + in_service_ == 0;  // nobody waits: its client may read on without asking
+  const LocalReads::Grant ahead = status.ok() && quiet ? local_reads_.grant(transfer) : LocalReads::Grant();
   reply_.Finish(wire::CreateTransferReply(reply_, static_cast<std::uint16_t>(status.code()), message,
-                                          transfer.valid_end.count(), bytes, boot_, transfer.taken,
-                                          granted_end.count(), granted_end > 0_B ? kGrantTime.count() : 0));
+                                          transfer.valid_end.count(), bytes, boot_, transfer.local.key,
+                                          ahead.end.count(), ahead.time.count()));
   const auto type = wire::reply_type(transfer.write ? wire::Type::write : wire::Type::read);
   // A reply that cannot be sent closes the connection; the session's own loop sees that.
   connection.send(type, transfer.frame, wire::bytes(reply_)).ignore();

@@ -5,9 +5,9 @@
 
 #include "env/channel.h"
 #include "env/sim/clock.h"
-#include "env/sim/store/memory_store.h"
 #include "env/sim/network/network.h"
 #include "env/sim/simulation.h"
+#include "env/sim/store/memory_store.h"
 #include "server/data/data_server.h"
 
 namespace tutti {

@@ -71,6 +71,8 @@ TEST_F(DataServerTest, ClaimsBeyondTheLimitsAreRefused) {
       {wire::Extent(0, 0)},
       {wire::Extent(0, wire::kMaxTransfer + 1)},
       {wire::Extent(wire::kMaxOffset + 1, 1)},
+      {wire::Extent(wire::kMaxOffset - 9, 10)},
+      {wire::Extent(0, 10), wire::Extent(~0ULL - 5, 10)},
       {wire::Extent(~0ULL, ~0ULL)},
       std::vector<wire::Extent>(wire::kMaxExtents + 1, wire::Extent(0, 1)),
   };

@@ -27,6 +27,7 @@ class NoBulk final : public BulkSink {
 };
 
 Status unavailable(const Status& reason) { return {Code::unavailable, reason.message()}; }
+Task<Status> refuse(Status why) { co_return why; }
 
 }  // namespace
 
@@ -151,14 +152,13 @@ void SocketConnection::withdraw(std::uint64_t region) {
   if (!cma_) socket_mover_.withdraw(region);
 }
 
+// No task of their own while the connection is open: bulk data has one in the mover.
 Task<Status> SocketConnection::pull(const Region& from, Bytes offset, Places into) {
-  if (closed_) co_return unavailable(reason_);
-  co_return co_await mover().pull(from, offset, into);
+  return closed_ ? refuse(unavailable(reason_)) : mover().pull(from, offset, into);
 }
 
 Task<Status> SocketConnection::push(ConstPlaces from, const Region& to, Bytes offset) {
-  if (closed_) co_return unavailable(reason_);
-  co_return co_await mover().push(from, to, offset);
+  return closed_ ? refuse(unavailable(reason_)) : mover().push(from, to, offset);
 }
 
 void SocketConnection::established(Peer peer, bool by_cross_memory_attach) {

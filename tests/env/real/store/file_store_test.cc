@@ -264,6 +264,57 @@ TEST(FileStoreOnDisk, LocatesSyncedBytes) {
   EXPECT_EQ(*world.run(world.store().locate(ObjectId{2}, Bytes(0))), std::nullopt);
 }
 
+// --- lists of extents ---
+
+class CountingSource : public Source {
+ public:
+  Task<Status> fill(Bytes at, Places places) override {
+    ++calls;
+    EXPECT_EQ(at, filled);
+    filled += Bytes(length_of(places));
+    for (const auto place : places) std::fill(place.begin(), place.end(), std::byte{3});
+    co_return Status();
+  }
+  int calls = 0;
+  Bytes filled;
+};
+
+class CountingSink : public Sink {
+ public:
+  Task<Status> take(Bytes at, ConstPlaces pieces) override {
+    ++calls;
+    EXPECT_EQ(at, taken);
+    taken += Bytes(length_of(pieces));
+    for (const auto piece : pieces)
+      right = right && std::count(piece.begin(), piece.end(), std::byte{3}) == std::ssize(piece);
+    co_return Status();
+  }
+  int calls = 0;
+  Bytes taken;
+  bool right = true;
+};
+
+// As a strided MPI program writes: one message of many small extents is one move of bytes where the object is mapped,
+// and one for each buffer elsewhere.
+TYPED_TEST(FileStoreTest, ManySmallExtentsAreFewMoves) {
+  std::vector<Extent> extents;
+  for (std::uint64_t i = 0; i < 320; ++i) extents.push_back({Bytes(i * 4 * 3240), Bytes(3240)});
+  const Bytes total = 3240_B * extents.size();
+  const auto object = ObjectId{1};
+  Store& store = this->world_.store();
+  ASSERT_TRUE(this->write(1, Bytes(), pattern((extents.back().end()).count(), 1)).ok());
+  CountingSource source;
+  ASSERT_TRUE(this->world_.run(store.write(object, extents, source)).ok());
+  EXPECT_EQ(source.filled, total);
+  CountingSink sink;
+  ASSERT_TRUE(this->world_.run(store.read(object, extents, sink)).ok());
+  EXPECT_EQ(sink.taken, total);
+  EXPECT_TRUE(sink.right);
+  const int most = store.traits().in_memory ? 1 : 4;
+  EXPECT_EQ(source.calls, most);
+  EXPECT_EQ(sink.calls, most);
+}
+
 // --- a file system that is full ---
 
 class FullMemory : public testing::TestWithParam<bool> {

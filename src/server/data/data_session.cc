@@ -1,0 +1,195 @@
+#include "server/data/data_session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/version.h"
+#include "env/combine.h"
+#include "server/data/status_reply.h"
+#include "server/data/transfer_request.h"
+
+namespace tutti {
+namespace {
+
+constexpr Nanos kSessionPatience = 10_s;  // for the first message of a peer
+
+}  // namespace
+
+DataSession::DataSession(DataServer& server, std::unique_ptr<Connection> connection)
+    : server_(server),
+      client_(std::make_shared<ClientSession>(server.env_.clock.executor(), std::move(connection))),
+      gone_(std::make_shared<Event>(server.env_.clock.executor())),
+      scope_(server.env_.clock.executor()) {}
+
+DataSession::~DataSession() {
+  connection().close();
+  if (const auto found = server_.sessions_.find(client_id_);
+      found != server_.sessions_.end() && found->second == this) {
+    server_.sessions_.erase(found);
+  }
+  gone_->set();
+}
+
+Task<void> DataSession::run() {
+  const Status why = co_await serve();
+  if (why.code() == Code::malformed || why.code() == Code::version) {
+    server_.env_.log.warn("{}: connection closed: {}", connection().peer().name, why.message());
+  }
+  connection().close();
+  server_.dispatcher_.drop(*client_);
+  co_await client_->drained.wait();
+}
+
+Task<Status> DataSession::serve() {
+  TUTTI_CO_TRY(co_await with_timeout(server_.env_.clock, kSessionPatience, begin(), "first message"));
+  for (;;) {
+    Result<Frame> frame = co_await connection().receive();
+    if (!frame.ok()) co_return frame.status();
+    TUTTI_CO_TRY(handle(*frame));
+  }
+}
+
+Task<Status> DataSession::begin() {
+  Result<Frame> frame = co_await connection().receive();
+  if (!frame.ok()) co_return frame.status();
+  const auto* request = frame->type == wire::request_type(wire::Type::session)
+                            ? wire::parse<wire::SessionRequest>(frame->payload)
+                            : nullptr;
+  if (request == nullptr) co_return Status(Code::malformed, "the first message is not a session request");
+  Status status;
+  if (request->protocol() != wire::kProtocolVersion) {
+    status = Status(Code::version, fmt::format("this server speaks protocol {}, the client {}",
+                                               wire::kProtocolVersion, request->protocol()));
+  } else {
+    status = co_await replace_predecessor(request->client());
+  }
+  if (status.ok()) {
+    client_id_ = request->client();
+    const ApplicationRules& rules = server_.options_.applications;
+    if (rules.enforce) {
+      allowed_ = rules.range_for(connection().peer().uid,
+                                 request->program() != nullptr ? request->program()->string_view() : "");
+    }
+    client_->program = wire::text(request->program()).substr(0, wire::kMaxName);
+    client_->job = wire::text(request->job()).substr(0, wire::kMaxName);
+    server_.sessions_.emplace(client_id_, this);
+  }
+  flatbuffers::FlatBufferBuilder builder;
+  const auto message = message_of(builder, status);
+  const auto version = builder.CreateString(kVersion.data(), kVersion.size());
+  builder.Finish(wire::CreateSessionReply(builder, code_of(status), message,
+                                          server_.env_.clock.wall().count(), server_.options_.cluster,
+                                          server_.options_.index, version));
+  TUTTI_CO_TRY(connection().send(wire::reply_type(wire::Type::session), frame->id, wire::bytes(builder)));
+  co_return status;
+}
+
+Task<Status> DataSession::replace_predecessor(std::uint64_t id) {
+  for (;;) {
+    const auto found = server_.sessions_.find(id);
+    if (found == server_.sessions_.end()) co_return Status();
+    DataSession& old = *found->second;
+    if (old.connection().peer().uid != connection().peer().uid)
+      co_return Status(Code::permission, "another user's session has this client id");
+    const auto gone = old.gone_;
+    old.connection().close();
+    co_await gone->wait();
+  }
+}
+
+Status DataSession::handle(const Frame& frame) {
+  switch (static_cast<wire::Type>(frame.type)) {
+    case wire::Type::read:
+      return transfer(frame, false);
+    case wire::Type::write:
+      return transfer(frame, true);
+    case wire::Type::took:
+      return local_reads(frame);
+    case wire::Type::sync:
+    case wire::Type::length:
+    case wire::Type::remove_object:
+      return object_request(frame);
+    case wire::Type::truncate:
+      return truncate(frame);
+    case wire::Type::status:
+      return server_status(frame);
+    case wire::Type::cluster:
+      return cluster(frame);
+    case wire::Type::policy_change:
+      return policy_change(frame);
+    case wire::Type::applications:
+      return applications(frame);
+    default:
+      return {Code::malformed, fmt::format("unknown message type {}", frame.type)};
+  }
+}
+
+void DataSession::reply(wire::Type type, std::uint64_t id, const Status& status) {
+  flatbuffers::FlatBufferBuilder builder(256);
+  const auto message = message_of(builder, status);
+  builder.Finish(wire::CreateStatusReply(builder, code_of(status), message, server_.options_.boot));
+  connection().send(wire::reply_type(type), id, wire::bytes(builder)).ignore();
+}
+
+Status DataSession::check(const wire::Capability& capability, std::uint32_t rights) {
+  const Nanos wall = server_.env_.clock.wall();
+  if (std::memcmp(&capability, &genuine_, sizeof(genuine_)) == 0)
+    return ServerKey::permits(capability, rights, wall);
+  Status status = server_.key_.check(capability, rights, wall);
+  if (status.ok()) genuine_ = capability;
+  return status;
+}
+
+Status DataSession::transfer(const Frame& frame, bool write) {
+  const auto* request = wire::parse<wire::TransferRequest>(frame.payload);
+  if (!sound(request)) return {Code::malformed, "transfer request"};
+  const wire::Tag& claim = *request->tag();
+  const std::uint64_t application = allowed_.fit(claim.application());
+  Dispatcher& dispatcher = server_.dispatcher_;
+  if (request->took() != nullptr) dispatcher.count_local_reads(*client_, application, *request->took());
+  Status status = check(*request->capability(), write ? wire::kRightWrite : wire::kRightRead);
+  if (status.ok()) status = check_room();
+  std::unique_ptr<Transfer> transfer;
+  if (status.ok()) {
+    transfer = dispatcher.blank();
+    status = take_over(*request, write, *transfer);
+  }
+  if (!status.ok()) {
+    reply(write ? wire::Type::write : wire::Type::read, frame.id, status);
+    return {};
+  }
+  transfer->frame = frame.id;
+  transfer->session = client_;
+  // A client may not claim to have waited for ever, nor to come from the future.
+  const Nanos wall = server_.cluster_clock_.now();
+  const Nanos request_time =
+      std::clamp(Nanos(claim.request_time()), wall - server_.options_.max_request_age, wall);
+  const wire::Tag tag(application, claim.request_time(), claim.client(), claim.sequence(),
+                      claim.bottleneck());
+  dispatcher.add(std::move(transfer), tag, request_time, wall);
+  return {};
+}
+
+Status DataSession::check_room() const {
+  const DataServerOptions& options = server_.options_;
+  const Dispatcher& dispatcher = server_.dispatcher_;
+  if (dispatcher.queued() < options.max_queued && dispatcher.memory() < options.queue_memory &&
+      client_->queued < options.max_queued_per_session) {
+    return {};
+  }
+  return {Code::busy, "the server's queue is full: wait and repeat"};
+}
+
+Status DataSession::local_reads(const Frame& frame) {
+  const auto* request = wire::parse<wire::TookRequest>(frame.payload);
+  if (request == nullptr || request->tag() == nullptr || request->took() == nullptr)
+    return {Code::malformed, "took request"};
+  server_.dispatcher_.count_local_reads(*client_, allowed_.fit(request->tag()->application()),
+                                        *request->took());
+  return {};
+}
+
+}  // namespace tutti

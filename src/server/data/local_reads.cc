@@ -1,0 +1,50 @@
+#include "server/data/local_reads.h"
+
+#include <algorithm>
+
+namespace tutti {
+namespace {
+
+// How long a grant holds: a change of policy, or of rights, is felt after that at the latest.
+constexpr Nanos kGrantTime = 100_ms;
+// How many grants a session may have used and not told.
+constexpr std::uint64_t kMostGrants = 64;
+
+}  // namespace
+
+bool LocalReads::offer(Transfer& transfer) {
+  LocalRead& local = transfer.local;
+  if (!shareable_ || local.known == 0) return false;
+  const SharedObject shared = store_.share(transfer.object);
+  if (shared.file == nullptr) return false;
+  if (shared.key != local.known && !transfer.session->connection->give(shared.key, *shared.file))
+    return false;
+  local.key = shared.key;
+  local.object_length = shared.length;
+  for (const Extent& extent : transfer.extents) {
+    if (extent.end() > shared.length) transfer.valid_end = shared.length;
+  }
+  return true;
+}
+
+LocalReads::Grant LocalReads::grant(const Transfer& transfer) const {
+  if (transfer.local.key == 0 || transfer.extents.size() > 1) return {};
+  const Bytes end = transfer.extents.front().end();
+  const Bytes granted_end =
+      std::min(end + std::min(transfer.local.ahead, most_ahead_), transfer.local.object_length);
+  if (granted_end <= end) return {};
+  Bytes& granted = transfer.session->granted;
+  granted = std::min(granted + (granted_end - end), most_ahead_ * kMostGrants);
+  return {granted_end, kGrantTime};
+}
+
+LocalReads::Told LocalReads::told(ClientSession& session, const wire::Took& claim) {
+  Told told;
+  told.bytes = std::min(Bytes(claim.bytes()), session.granted);
+  told.reads = std::min(claim.reads(), told.bytes.count());
+  if (told.reads == 0) return {};
+  session.granted -= told.bytes;
+  return told;
+}
+
+}  // namespace tutti

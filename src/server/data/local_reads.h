@@ -1,0 +1,49 @@
+// LocalReads: reads that a client on this host does by itself.
+//
+// Where the store shares its objects, their bytes need not be moved: the server gives the client a file, tells it when
+// its turn has come, and the client copies from the file at its own expense. While nobody else waits, a client that
+// reads on is told so for the next bytes as well, for a short time; it tells afterwards what it read without asking.
+// The client's side is in client/transfer/.
+#pragma once
+
+#include <cstdint>
+
+#include "base/units.h"
+#include "env/store.h"
+#include "server/data/transfer.h"
+#include "wire/messages.h"
+
+namespace tutti {
+
+class LocalReads {
+ public:
+  // The most that may be read without asking is `most_ahead`. The store must outlive this.
+  LocalReads(Store& store, Bytes most_ahead)
+      : store_(store), shareable_(store.traits().shareable), most_ahead_(most_ahead) {}
+
+  // The turn of a read has come: its client reads by itself from now on if it can and the object is shared; see
+  // Transfer::local. Returns whether it does.
+  bool offer(Transfer& transfer);
+
+  // Up to which offset of the object, and for how long, the client may read on without asking; 0: it has to ask.
+  struct Grant {
+    Bytes end;
+    Nanos time;
+  };
+  // Goes with the reply to a read; noted in its session.
+  [[nodiscard]] Grant grant(const Transfer& transfer) const;
+
+  struct Told {
+    Bytes bytes;
+    std::uint64_t reads = 0;
+  };
+  // What the client says it read without asking, as far as that was granted.
+  static Told told(ClientSession& session, const wire::Took& claim);
+
+ private:
+  Store& store_;
+  bool shareable_;
+  Bytes most_ahead_;
+};
+
+}  // namespace tutti

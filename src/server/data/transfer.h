@@ -1,0 +1,122 @@
+// Transfer: one read or write of a data server, from its arrival to its reply.
+//
+// A transfer is in one state at a time, and goes from one to the next by one function of Dispatcher each:
+//
+//                            +-------- end_turn: the policy decides again --------+
+//                            v                                                    |
+//   arriving --enqueue--> queued --start_turn--> finding (a cold object) ---------+
+//                            |          |                                         |
+//                            |          +------> serving ----- end_turn ----------+
+//                            |                                                    | it was the last turn
+//                          drop: its session has ended                            v
+//                            |                                                 sending
+//                            v                                                    |
+//                         dropped ---- forget_if_over: no task uses it ----> (forgotten)
+//
+// queued     the policy has it, or will when it is told
+// finding    a turn without bytes: the device is asked for the way to the object
+// serving    a turn with bytes: the store has them; those of earlier turns may still be on the network
+// sending    it had its last turn; the network may still have bytes. When it does not, the client is answered.
+// dropped    nobody waits for an answer, but its early pull is still under way
+//
+// The last turn is that of the last bytes, of the first failure, or the one after which the client is gone.
+#pragma once
+
+#include <cassert>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/extent.h"
+#include "env/frame_pool.h"
+#include "env/network.h"
+#include "env/store.h"
+#include "env/sync.h"
+#include "policy/request/policy.h"
+#include "server/data/accounting.h"
+#include "server/data/client_session.h"
+
+namespace tutti {
+
+enum class TransferState : std::uint8_t { arriving, queued, finding, serving, sending, dropped };
+
+// Whether the drawing above has this arrow.
+constexpr bool may_follow(TransferState from, TransferState to) {
+  using enum TransferState;
+  switch (to) {
+    case arriving:
+      return false;
+    case queued:
+      return from == arriving || from == finding || from == serving;
+    case finding:
+    case serving:
+    case dropped:
+      return from == queued;
+    case sending:
+      return from == finding || from == serving;
+  }
+  return false;
+}
+
+// See server/data/local_reads.h.
+struct LocalRead {
+  std::uint64_t known =
+      0;        // the key of the file that the client has; 1: it has none yet; 0: it cannot read by itself
+  Bytes ahead;  // how much more it would read without asking
+  std::uint64_t key = 0;  // of the file that it reads from by itself; 0: its bytes are moved
+  Bytes object_length;    // when the file was shared
+};
+
+// The lists of a transfer, which keep their memory for the next one: see TransferTable.
+struct TransferLists {
+  std::vector<Extent> extents;
+  Region region;
+  std::vector<std::byte> inside;  // the bytes of a small read, or of a small write that was pulled early
+};
+
+struct Transfer : TransferLists, detail::FramePool {
+  // What the client asks for, beside extents and region.
+  std::uint64_t frame = 0;  // its id of the request, repeated in the reply
+  bool write = false;
+  bool inside_reply = false;  // a small read whose bytes travel in the reply
+  ObjectId object;
+  Bytes length;
+  LocalRead local;
+  std::shared_ptr<ClientSession> session;
+
+  // How far it is.
+  TransferState state = TransferState::arriving;
+  QueuedRequest request;         // what the policy knows of it; the id is ours
+  std::uint64_t generation = 0;  // of the policy that has it
+  Accounting::Slot account = Accounting::kOthers;
+  bool warmed = false;    // the way to its bytes was asked for, or was known
+  Bytes done;             // had their turn so far, the present one included
+  std::size_t tasks = 0;  // that use this: turns in the store or on the network, and the early pull
+  Status status;          // the first failure
+  Bytes valid_end = Bytes::max();
+  std::optional<Event> pulled;  // of an early pull: set at its end
+
+  void enter(TransferState next) {
+    assert(may_follow(state, next));
+    state = next;
+  }
+  void fail(Status why) {
+    if (status.ok()) status = std::move(why);
+  }
+  // Had its last turn or was dropped: who ends last forgets it.
+  [[nodiscard]] bool over() const {
+    return state == TransferState::sending || state == TransferState::dropped;
+  }
+  // What it takes while it waits, its places in the policy and in the dispatcher's table counted in; early pulls have
+  // a limit of their own.
+  [[nodiscard]] Bytes memory() const {
+    constexpr std::size_t kPlaces = 384;  // tables and heaps, as they grow by doubling
+    return Bytes(sizeof(Transfer) + kPlaces + extents.capacity() * sizeof(Extent) +
+                 region.segments.capacity() * sizeof(Segment) +
+                 region.ends.capacity() * sizeof(std::uint64_t));
+  }
+};
+
+}  // namespace tutti

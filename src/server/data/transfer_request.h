@@ -1,0 +1,15 @@
+// A client's request for a transfer, checked and taken over.
+#pragma once
+
+#include "base/status.h"
+#include "server/data/transfer.h"
+#include "wire/messages.h"
+
+namespace tutti {
+
+// Whether the message has what a transfer needs, where it may be read. One that has not was sent by no honest client.
+[[nodiscard]] bool sound(const wire::TransferRequest* request);
+// Takes over what the client asks for, after a check of its claims: Code::invalid or Code::too_large.
+[[nodiscard]] Status take_over(const wire::TransferRequest& request, bool write, Transfer& transfer);
+
+}  // namespace tutti

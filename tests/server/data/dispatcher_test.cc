@@ -1,0 +1,353 @@
+// The dispatcher between a policy, a store and a client that do what the test says.
+#include "server/data/dispatcher.h"
+
+#include <gtest/gtest.h>
+
+#include "env/sim/clock.h"
+#include "env/sim/network/network.h"
+#include "env/sim/simulation.h"
+#include "tests/server/data/scripted.h"
+
+namespace tutti {
+namespace {
+
+constexpr ObjectId kObject{5};
+
+TEST(TransferState, OnlyTheDrawnArrowsAreAllowed) {
+  using enum TransferState;
+  const std::vector<TransferState> all = {arriving, queued, finding, serving, sending, dropped};
+  const std::set<std::pair<TransferState, TransferState>> drawn = {
+      {arriving, queued}, {queued, finding}, {queued, serving},  {queued, dropped},
+      {finding, queued},  {serving, queued}, {finding, sending}, {serving, sending}};
+  for (const TransferState from : all) {
+    for (const TransferState to : all) EXPECT_EQ(may_follow(from, to), drawn.contains({from, to}));
+  }
+}
+
+TEST(Transfer, ItsMemoryCountsExtentsSegmentsAndTheirIndex) {
+  Transfer transfer;
+  const Bytes blank = transfer.memory();
+  transfer.extents.resize(100);
+  transfer.region.segments.resize(1000);
+  ASSERT_TRUE(transfer.region.index().ok());
+  EXPECT_EQ(transfer.memory() - blank, Bytes(100 * 16 + 1000 * 16 + 1000 * 8));
+}
+
+class DispatcherTest : public testing::Test {
+ protected:
+  DispatcherTest() { store_.told.cold = true; }
+  // After the traits are told.
+  void start(Bytes read_grant = 0_B) {
+    dispatcher_ = std::make_unique<Dispatcher>(env_, store_, std::make_unique<ScriptedPolicy>(script_),
+                                               std::uint64_t{99}, read_grant);
+    session_ = connect(connection_);
+  }
+  std::shared_ptr<ClientSession> connect(ScriptedConnection*& connection) {
+    auto made = std::make_unique<ScriptedConnection>(simulation_.executor());
+    connection = made.get();
+    return std::make_shared<ClientSession>(simulation_.executor(), std::move(made));
+  }
+  // Its id is the number of transfers so far; the frame's is 100 more.
+  void add(bool write, std::vector<Extent> extents, const std::function<void(Transfer&)>& change = {}) {
+    auto transfer = dispatcher_->blank();
+    transfer->write = write;
+    transfer->object = kObject;
+    transfer->extents = std::move(extents);
+    for (const Extent& extent : transfer->extents) transfer->length += extent.length;
+    transfer->frame = 100 + ++added_;
+    transfer->session = session_;
+    if (change) change(*transfer);
+    dispatcher_->add(std::move(transfer), wire::Tag(1, 0, 1, 1, 0), 0_s, 0_s);
+  }
+  void add(bool write, Bytes length) { add(write, {{0_B, length}}); }
+  // Lets the policy be asked.
+  void decide(std::vector<Decision> decisions) {
+    for (const Decision& decision : decisions) script_.decisions.push_back(decision);
+    dispatcher_->drop(nobody_);
+  }
+  void run() { simulation_.run_until(simulation_.now() + 1_ms); }
+  [[nodiscard]] std::vector<std::uint64_t> answered() const {
+    std::vector<std::uint64_t> ids;
+    for (const auto& sent : connection_->sent) ids.push_back(sent.id - 100);
+    return ids;
+  }
+  void expect_empty() {
+    EXPECT_EQ(dispatcher_->queued() + dispatcher_->in_service(), 0U);
+    EXPECT_EQ(dispatcher_->memory(), 0_B);
+    EXPECT_EQ(session_->queued + session_->tasks, 0U);
+    EXPECT_TRUE(session_->drained.is_set());
+  }
+
+  using Served = std::vector<PolicyScript::Served>;
+  using Moved = std::vector<ScriptedConnection::Moved>;
+
+  Simulation simulation_{1};
+  SimClock clock_{simulation_};
+  SimNetwork fabric_{simulation_, {}, Random(2)};
+  Random random_{3};
+  Env env_{clock_, fabric_.node(fabric_.add_node()), random_, {}};
+  ScriptedStore store_{simulation_.executor()};
+  PolicyScript script_;
+  std::uint64_t added_ = 0;
+  ScriptedConnection* connection_ = nullptr;
+  std::shared_ptr<ClientSession> session_;
+  ClientSession nobody_{simulation_.executor(), std::make_unique<ScriptedConnection>(simulation_.executor())};
+  std::unique_ptr<Dispatcher> dispatcher_;
+};
+
+TEST_F(DispatcherTest, AWriteIsServedInTheQuantaOfThePolicy) {
+  start();
+  add(true, {{0_B, 30_KiB}, {1_MiB, 70_KiB}});
+  EXPECT_EQ(dispatcher_->queued(), 1U);
+  decide({Decision::dispatch(1, 40_KiB)});
+  run();
+  EXPECT_EQ(connection_->pulled, (Moved{{0_B, 30_KiB}, {30_KiB, 10_KiB}}));
+  EXPECT_EQ(script_.served, (Served{{1, 40_KiB, false}}));
+  EXPECT_EQ(dispatcher_->queued(), 1U) << "for the rest";
+  decide({Decision::dispatch(1, 40_KiB)});
+  run();
+  decide({Decision::dispatch(1)});
+  run();
+  EXPECT_EQ(script_.served, (Served{{1, 40_KiB, false}, {1, 40_KiB, false}, {1, 20_KiB, true}}));
+  EXPECT_EQ(connection_->pulled.back(), (ScriptedConnection::Moved{80_KiB, 20_KiB}));
+  EXPECT_EQ(answered(), (std::vector<std::uint64_t>{1}));
+  EXPECT_EQ(connection_->sent[0].reply().boot(), 99U);
+  EXPECT_EQ(dispatcher_->totals().bytes_written, 100_KiB);
+  EXPECT_EQ(script_.requests[0].offset, 0_B);
+  EXPECT_EQ(script_.requests[0].end, 1_MiB + 70_KiB);
+  EXPECT_FALSE(script_.requests[0].in_memory);
+  expect_empty();
+}
+
+TEST_F(DispatcherTest, AReadGivesItsTurnBackWhenTheStoreHasHandedOverItsBytes) {
+  start();
+  ASSERT_TRUE(simulation_.run(store_.truncate(kObject, 1_MiB))->ok());
+  connection_->gate.reset();
+  add(false, 64_KiB);
+  decide({Decision::dispatch(1)});
+  run();
+  EXPECT_EQ(script_.served, (Served{{1, 64_KiB, true}}));
+  EXPECT_EQ(dispatcher_->in_service(), 0U);
+  EXPECT_TRUE(answered().empty()) << "the network has its bytes";
+  EXPECT_FALSE(session_->drained.is_set());
+  connection_->gate.set();
+  run();
+  EXPECT_EQ(answered(), (std::vector<std::uint64_t>{1}));
+  expect_empty();
+}
+
+TEST_F(DispatcherTest, NoMoreThanSixteenReadsAreOnTheNetwork) {
+  start();
+  ASSERT_TRUE(simulation_.run(store_.truncate(kObject, 1_MiB))->ok());
+  connection_->gate.reset();
+  for (int i = 0; i < 20; ++i) add(false, 64_KiB);
+  for (std::uint64_t id = 1; id <= 20; ++id) {
+    decide({Decision::dispatch(id)});
+    run();
+  }
+  EXPECT_EQ(script_.served.size(), 16U);
+  EXPECT_EQ(dispatcher_->queued(), 4U);
+  connection_->gate.set();
+  run();
+  EXPECT_EQ(answered().size(), 20U);
+  expect_empty();
+}
+
+TEST_F(DispatcherTest, AColdObjectHasATurnWithoutBytesFirst) {
+  start();
+  ASSERT_TRUE(simulation_.run(store_.truncate(kObject, 1_MiB))->ok());
+  store_.cold_objects.insert(kObject);
+  add(false, 64_KiB);
+  decide({Decision::dispatch(1)});
+  run();
+  EXPECT_EQ(script_.served, (Served{{1, 0_B, false}}));
+  EXPECT_EQ(store_.reads, 0);
+  EXPECT_EQ(dispatcher_->queued(), 1U);
+  decide({Decision::dispatch(1)});
+  run();
+  EXPECT_EQ(script_.served, (Served{{1, 0_B, false}, {1, 64_KiB, true}}));
+  expect_empty();
+}
+
+TEST_F(DispatcherTest, AStoreWithoutColdObjectsIsNotAskedForThem) {
+  store_.told.cold = false;
+  store_.cold_objects.insert(kObject);
+  start();
+  add(true, 64_KiB);
+  decide({Decision::dispatch(1)});
+  run();
+  EXPECT_EQ(script_.served, (Served{{1, 64_KiB, true}}));
+}
+
+TEST_F(DispatcherTest, ASmallWriteThatWaitsIsPulledMeanwhileAndOnce) {
+  start();
+  add(true, 16_KiB);
+  add(true, 16_KiB + 1_B);
+  run();
+  EXPECT_EQ(connection_->pulled, (Moved{{0_B, 16_KiB}})) << "the other one is too large";
+  EXPECT_EQ(store_.writes, 0);
+  decide({Decision::dispatch(1, 10_KiB)});
+  run();
+  decide({Decision::dispatch(1)});
+  run();
+  EXPECT_EQ(connection_->pulled.size(), 1U);
+  EXPECT_EQ(store_.writes, 2);
+  EXPECT_EQ(answered(), (std::vector<std::uint64_t>{1}));
+}
+
+TEST_F(DispatcherTest, AFailedEarlyPullFailsTheWriteWithoutTheStore) {
+  start();
+  connection_->bulk_failure = Status(Code::invalid, "no such memory");
+  add(true, 4_KiB);
+  run();
+  decide({Decision::dispatch(1)});
+  run();
+  EXPECT_EQ(store_.writes, 0);
+  EXPECT_EQ(static_cast<Code>(connection_->sent.at(0).reply().code()), Code::invalid);
+  EXPECT_EQ(dispatcher_->totals().writes, 0U);
+  expect_empty();
+}
+
+TEST_F(DispatcherTest, WhoIsDroppedDuringAnEarlyPullIsForgottenAfterIt) {
+  start();
+  connection_->gate.reset();
+  add(true, 4_KiB);
+  add(true, 64_KiB);
+  run();
+  dispatcher_->drop(*session_);
+  EXPECT_EQ(script_.dropped, (std::vector<std::uint64_t>{1, 2}));
+  EXPECT_EQ(dispatcher_->queued(), 0U);
+  EXPECT_GT(dispatcher_->memory(), 0_B);
+  EXPECT_FALSE(session_->drained.is_set()) << "its memory is still reached into";
+  connection_->gate.set();
+  run();
+  EXPECT_TRUE(answered().empty());
+  expect_empty();
+}
+
+TEST_F(DispatcherTest, AClientThatIsGoneHasHadItsLastTurn) {
+  start();
+  store_.gate.reset();
+  add(true, {{0_B, 200_KiB}});
+  decide({Decision::dispatch(1, 64_KiB)});
+  run();
+  connection_->close();
+  dispatcher_->drop(*session_);
+  EXPECT_EQ(dispatcher_->in_service(), 1U);
+  store_.gate.set();
+  run();
+  EXPECT_EQ(script_.served, (Served{{1, 64_KiB, true}}));
+  EXPECT_TRUE(answered().empty());
+  expect_empty();
+}
+
+TEST_F(DispatcherTest, AFailureOfTheStoreEndsTheTransferWithItsTurn) {
+  start();
+  store_.failure = Status(Code::no_space, "full");
+  add(true, 200_KiB);
+  decide({Decision::dispatch(1, 64_KiB)});
+  run();
+  EXPECT_EQ(script_.served, (Served{{1, 64_KiB, true}}));
+  EXPECT_EQ(static_cast<Code>(connection_->sent.at(0).reply().code()), Code::no_space);
+  EXPECT_EQ(dispatcher_->totals().writes, 0U);
+  expect_empty();
+}
+
+TEST_F(DispatcherTest, ANewPolicyGetsTheQueueInOrderOfArrivalAndTheRestOfWhatIsInService) {
+  start();
+  store_.gate.reset();
+  for (int i = 0; i < 5; ++i) add(true, 200_KiB);
+  decide({Decision::dispatch(2, 64_KiB)});
+  run();
+  PolicyScript second;
+  dispatcher_->change_policy(std::make_unique<ScriptedPolicy>(second));
+  EXPECT_EQ(second.added, (std::vector<std::uint64_t>{1, 3, 4, 5}));
+  store_.gate.set();
+  run();
+  EXPECT_EQ(second.added, (std::vector<std::uint64_t>{1, 3, 4, 5, 2}));
+  EXPECT_TRUE(script_.served.empty()) << "the old policy is gone";
+  EXPECT_TRUE(second.served.empty()) << "it was another one's turn";
+  dispatcher_->drop(*session_);
+  EXPECT_EQ(second.dropped, (std::vector<std::uint64_t>{1, 2, 3, 4, 5}));
+  expect_empty();
+}
+
+TEST_F(DispatcherTest, ASmallReadOfAnObjectInMemoryIsAnsweredAtOnce) {
+  store_.told = StoreTraits();
+  store_.told.in_memory = true;
+  start();
+  ASSERT_TRUE(simulation_.run(store_.truncate(kObject, 10_KiB))->ok());
+  for (std::uint64_t id = 1; id <= 3; ++id) {
+    script_.decisions.push_back(Decision::dispatch(id));
+    add(false, {{8_KiB, 4_KiB}}, [](Transfer& transfer) { transfer.inside_reply = true; });
+    ASSERT_EQ(answered().size(), id) << "nothing has run since";
+  }
+  EXPECT_TRUE(script_.requests[0].in_memory);
+  EXPECT_EQ(connection_->sent[2].reply().bytes()->size(), 4096U);
+  EXPECT_EQ(connection_->sent[2].reply().valid_end(), 10240U);
+  EXPECT_EQ(script_.served, (Served{{1, 4_KiB, true}, {2, 4_KiB, true}, {3, 4_KiB, true}}));
+  expect_empty();
+}
+
+// Ends of turns inside a start must not start others inside it.
+TEST_F(DispatcherTest, ALongQueueThatNeedsNoWaitingIsServedInOrder) {
+  store_.told = StoreTraits();
+  store_.told.in_memory = true;
+  start();
+  ASSERT_TRUE(simulation_.run(store_.truncate(kObject, 10_KiB))->ok());
+  constexpr std::uint64_t kMany = 50'000;
+  for (std::uint64_t id = 1; id <= kMany; ++id) {
+    add(false, {{0_B, 16_B}}, [](Transfer& transfer) { transfer.inside_reply = true; });
+  }
+  for (std::uint64_t id = kMany; id > 0; --id) script_.decisions.push_back(Decision::dispatch(id));
+  dispatcher_->drop(nobody_);
+  const auto order = answered();
+  ASSERT_EQ(order.size(), kMany);
+  for (std::uint64_t i = 0; i < kMany; ++i) ASSERT_EQ(order[i], kMany - i);
+  expect_empty();
+}
+
+TEST_F(DispatcherTest, ALocalReadMovesNothingAndIsGrantedMoreOnlyWhileNobodyWaits) {
+  store_.told = StoreTraits();
+  store_.told.in_memory = store_.told.shareable = true;
+  store_.shared = {7, 1_MiB, std::make_shared<NoFile>()};
+  start(128_KiB);
+  const auto local = [](Transfer& transfer) {
+    transfer.local.known = 1;
+    transfer.local.ahead = 1_MiB;
+  };
+  add(false, {{0_B, 64_KiB}}, local);
+  add(false, {{64_KiB, 64_KiB}}, local);
+  decide({Decision::dispatch(1)});
+  decide({Decision::dispatch(2)});
+  EXPECT_EQ(answered(), (std::vector<std::uint64_t>{1, 2})) << "nothing has to be waited for";
+  EXPECT_EQ(connection_->sent[0].reply().taken(), 7U);
+  EXPECT_EQ(connection_->sent[0].reply().granted_end(), 0U) << "another one waits";
+  EXPECT_EQ(connection_->sent[1].reply().granted_end(), (256_KiB).count());
+  EXPECT_EQ(session_->granted, 128_KiB);
+  EXPECT_EQ(store_.reads, 0);
+  EXPECT_TRUE(connection_->pushed.empty());
+  dispatcher_->count_local_reads(*session_, 1, wire::Took(100'000, 2));
+  EXPECT_EQ(dispatcher_->totals().reads, 4U);
+  EXPECT_EQ(dispatcher_->totals().bytes_read, 128_KiB + Bytes(100'000));
+  expect_empty();
+}
+
+// Lists that are reused must not remember anything.
+TEST_F(DispatcherTest, MemoryOfTransfersThatAreGoneServesTheNext) {
+  start();
+  for (std::uint64_t id = 1; id <= 200; ++id) {
+    script_.decisions.push_back(Decision::dispatch(id));
+    std::vector<Extent> extents(id % 7 + 1, Extent{Bytes(id), 3000_B});
+    add(true, extents);
+    run();
+    ASSERT_EQ(script_.served.back(), (PolicyScript::Served{id, 3000_B * extents.size(), true}));
+  }
+  const auto blank = dispatcher_->blank();
+  EXPECT_TRUE(blank->extents.empty() && blank->region.segments.empty() && blank->region.ends.empty() &&
+              blank->inside.empty());
+  expect_empty();
+}
+
+}  // namespace
+}  // namespace tutti
