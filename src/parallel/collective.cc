@@ -76,7 +76,7 @@ class Call {
   std::vector<std::byte> view_;  // encoded; empty if it is too long
   std::vector<Record> records_;  // of all ranks
   std::vector<std::uint64_t>
-      by_slot_;  // of all ranks, if the plan wants it: bytes on each of the file's servers
+      by_slot_;  // of all ranks: bytes on each of the file's servers, if the plan wants it
   Bytes got_;
 };
 
@@ -124,18 +124,19 @@ Task<Status> Call::share_facts() {
     for (const Bytes bytes : bytes_by_slot(range_, record.runs, file_.layout()))
       slots.push_back(bytes.count());
   }
-  const std::size_t counts = slots.size() * sizeof(slots[0]);
-  std::vector<std::byte> mine(sizeof(record) + counts);
+  const auto told = std::as_bytes(std::span(slots));
+  std::vector<std::byte> mine(sizeof(record) + told.size());
   std::memcpy(mine.data(), &record, sizeof(record));
-  std::memcpy(mine.data() + sizeof(record), slots.data(), counts);
+  std::copy(told.begin(), told.end(), mine.begin() + sizeof(record));
   std::vector<std::byte> all(ranks * mine.size());
   TUTTI_CO_TRY(co_await group_.allgather(mine, all));
   records_.resize(ranks);
   by_slot_.resize(ranks * slots.size());
+  auto numbers = std::as_writable_bytes(std::span(by_slot_)).begin();
   for (std::size_t rank = 0; rank < ranks; ++rank) {
-    const std::byte* from = all.data() + rank * mine.size();
-    std::memcpy(&records_[rank], from, sizeof(record));
-    std::memcpy(by_slot_.data() + rank * slots.size(), from + sizeof(record), counts);
+    const auto from = std::span(all).subspan(rank * mine.size(), mine.size());
+    std::memcpy(&records_[rank], from.data(), sizeof(record));
+    numbers = std::copy(from.begin() + sizeof(record), from.end(), numbers);
   }
   co_return Status();
 }

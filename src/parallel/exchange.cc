@@ -80,12 +80,9 @@ std::size_t Exchange::cut(const Round& round, std::vector<PlacedRun>& runs) cons
   return bytes;
 }
 
-void Exchange::address(std::size_t number, Slot& slot) const {
+// Messages in the caller's memory have their place already; the lengths of the others are noted.
+void Exchange::find_messages(std::size_t number, Slot& slot, std::vector<std::size_t>& lengths) const {
   slot.messages.clear();
-  slot.parcels.clear();
-  slot.send.clear();
-  slot.receive.clear();
-  std::vector<std::size_t> lengths;  // of the messages to be packed, then of the parcels
   for (std::size_t i = 0; i < schedule_.size(); ++i) {
     const Round* round = round_of(i, number);
     if (round == nullptr) continue;
@@ -101,16 +98,28 @@ void Exchange::address(std::size_t number, Slot& slot) const {
     }
     slot.messages.push_back(std::move(message));
   }
-  if (const Round* own = round_of(own_, number)) {
-    for (int rank = 0; rank < group_.size(); ++rank) {
-      if (rank == group_.rank()) continue;
-      std::int64_t bytes = 0;
-      for (const Extent& part : *own) bytes += view_of(rank).bytes_in(part);
-      if (bytes == 0) continue;
-      slot.parcels.push_back({rank, {}});
-      lengths.push_back(static_cast<std::size_t>(bytes));
-    }
+}
+
+void Exchange::find_parcels(std::size_t number, Slot& slot, std::vector<std::size_t>& lengths) const {
+  slot.parcels.clear();
+  const Round* own = round_of(own_, number);
+  if (own == nullptr) return;
+  for (int rank = 0; rank < group_.size(); ++rank) {
+    if (rank == group_.rank()) continue;
+    std::int64_t bytes = 0;
+    for (const Extent& part : *own) bytes += view_of(rank).bytes_in(part);
+    if (bytes == 0) continue;
+    slot.parcels.push_back({rank, {}});
+    lengths.push_back(static_cast<std::size_t>(bytes));
   }
+}
+
+void Exchange::address(std::size_t number, Slot& slot) const {
+  slot.send.clear();
+  slot.receive.clear();
+  std::vector<std::size_t> lengths;
+  find_messages(number, slot, lengths);
+  find_parcels(number, slot, lengths);
   std::span<std::byte> left = slot.room.of(std::accumulate(lengths.begin(), lengths.end(), std::size_t{0}));
   auto length = lengths.begin();
   const auto take = [&] {

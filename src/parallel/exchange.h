@@ -79,6 +79,8 @@ class Exchange {
   std::size_t cut(const Round& round, std::vector<PlacedRun>& runs) const;
   // Finds the messages and parcels of a round and gives them their places.
   void address(std::size_t round, Slot& slot) const;
+  void find_messages(std::size_t round, Slot& slot, std::vector<std::size_t>& lengths) const;
+  void find_parcels(std::size_t round, Slot& slot, std::vector<std::size_t>& lengths) const;
   void open(const Round& round, Slot& slot) const;
   [[nodiscard]] const ViewRange& view_of(int rank) const { return views_[static_cast<std::size_t>(rank)]; }
 
