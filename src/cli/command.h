@@ -97,33 +97,13 @@ void print_error(std::string_view what, const Status& status);
 // Prints the error, if there is one, and returns the exit code for it.
 int report(std::string_view what, const Status& status);
 
-// The commands; one function per file or family.
-void add_serve(Command& root);
-void add_up(Command& root);
-void add_down(Command& root);
-void add_status(Command& root);
-void add_policy(Command& root);
-void add_ls(Command& root);
-void add_put(Command& root);
-void add_get(Command& root);
-void add_cat(Command& root);
-void add_rm(Command& root);
-void add_directory_commands(Command& root);  // mkdir, rmdir
-void add_name_commands(Command& root);       // mv, ln
-void add_attribute_commands(Command& root);  // chmod, chown, truncate
-void add_stat(Command& root);
-void add_df(Command& root);
-void add_demo(Command& root);
-void add_run(Command& root);
-void add_sim(Command& root);
-void add_lab(Command& root);
-void add_model(Command& root);
-void add_bench(Command& root);  // with its parts
-void add_bench_sim(Command& bench);
-void add_bench_queue(Command& bench);
-void add_bench_data(Command& bench);
-void add_bench_latency(Command& bench);
-void add_bench_mpi(Command& bench);
-void add_bench_worker(Command& root);  // a process of the two above
+// add_NAME() for each command of commands.def, add_bench_NAME() for each benchmark of bench/benchmarks.def. A command is one
+// file that defines its function, and one line there.
+#define TUTTI_COMMAND(name) void add_##name(Command& root);
+#include "cli/commands.def"
+#undef TUTTI_COMMAND
+#define TUTTI_BENCHMARK(name) void add_bench_##name(Command& bench);
+#include "cli/bench/benchmarks.def"
+#undef TUTTI_BENCHMARK
 
 }  // namespace tutti::cli

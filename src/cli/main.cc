@@ -28,27 +28,9 @@ void add_globals(CLI::App& app, Globals& globals) {
 }
 
 void add_commands(Command root) {
-  add_up(root);
-  add_down(root);
-  add_status(root);
-  add_policy(root);
-  add_demo(root);
-  add_run(root);
-  add_ls(root);
-  add_put(root);
-  add_get(root);
-  add_cat(root);
-  add_rm(root);
-  add_directory_commands(root);
-  add_name_commands(root);
-  add_attribute_commands(root);
-  add_stat(root);
-  add_df(root);
-  add_sim(root);
-  add_lab(root);
-  add_model(root);
-  add_bench(root);
-  add_serve(root);
+#define TUTTI_COMMAND(name) add_##name(root);
+#include "cli/commands.def"
+#undef TUTTI_COMMAND
 }
 
 const CLI::App* find_command(const CLI::App& app, const std::string& word) {

@@ -5,32 +5,20 @@
 #include <fmt/ranges.h>
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "client/file_system.h"
+#include "lab/report/report.h"
+#include "lab/report/table.h"
 
 namespace tutti::cli {
 
-// Keys stay in the order in which they were written.
-using Json = nlohmann::ordered_json;
+using tutti::Json;
+using tutti::Table;
 
 // Pretty, with a newline; returns the exit code. Bytes that are not UTF-8 are replaced.
 int print_json(const Json& value);
-
-// A table with aligned columns. Numbers read best to the right: say which columns are.
-class Table {
- public:
-  // A heading that starts with '>' is aligned to the right.
-  explicit Table(std::vector<std::string> headings);
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-  [[nodiscard]] std::string text() const;
-
- private:
-  std::vector<std::vector<std::string>> rows_;
-  std::vector<bool> right_;
-};
 
 std::string type_name(FileType type);
 // "drwxr-xr-x".

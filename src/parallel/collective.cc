@@ -6,9 +6,10 @@
 #include <optional>
 #include <utility>
 
-#include "parallel/exchange.h"
-#include "parallel/typed_memory.h"
 #include "layout/view_range.h"
+#include "parallel/exchange.h"
+#include "parallel/slot_bytes.h"
+#include "parallel/typed_memory.h"
 
 namespace tutti {
 namespace {
@@ -27,18 +28,6 @@ struct Record {
   std::array<std::byte, kViewInRecord> view{};
 };
 
-// A rank's Status as others get it. A longer message is cut.
-struct StatusRecord {
-  std::uint16_t code = 0;
-  std::uint16_t length = 0;
-  std::array<char, 508> message{};
-};
-
-template <typename T>
-std::span<std::byte> memory_of(T& value) {
-  return std::as_writable_bytes(std::span(&value, 1));
-}
-
 std::uint64_t runs_of(const FileView& view, std::int64_t bytes) {
   if (bytes == 0) return 0;
   if (view.contiguous()) return 1;
@@ -49,12 +38,14 @@ std::uint64_t runs_of(const FileView& view, std::int64_t bytes) {
 // One collective call of one rank.
 class Call {
  public:
-  Call(bool write, Group& group, OpenFile& file, FileAccess access, const CollectiveOptions& options)
+  Call(bool write, Group& group, OpenFile& file, FileAccess access, const CollectiveOptions& options,
+       const CollectivePlan& plan)
       : write_(write),
         group_(group),
         file_(file),
         access_(std::move(access)),
         options_(options),
+        plan_(plan),
         memory_(access_.base, access_.type, access_.refused.ok() ? access_.count : 0) {}
 
   // The agreed Status.
@@ -64,29 +55,33 @@ class Call {
 
  private:
   [[nodiscard]] Toggle aggregate() const { return write_ ? options_.cb_write : options_.cb_read; }
+  [[nodiscard]] Record own_record();
   Task<Status> share_facts();
-  Schedule make_schedule();
+  [[nodiscard]] std::vector<RankFacts> facts_of_ranks() const;
+  [[nodiscard]] Schedule make_schedule() const;
   Task<Status> alone();
   Task<Status> together(const Schedule& schedule);
   Task<Result<std::vector<ViewRange>>> gather_views(const Schedule& schedule);
   Task<Result<std::vector<ViewRange>>> gather_long_views(const Schedule& schedule, bool whole);
-  Task<Status> count_read(bool short_read);
+  Task<Status> count_to_the_end();
 
   bool write_;
   Group& group_;
   OpenFile& file_;
   FileAccess access_;
   const CollectiveOptions& options_;
+  const CollectivePlan& plan_;
   TypedMemory memory_;
   ViewRange range_;
   std::vector<std::byte> view_;  // encoded; empty if it is too long
-  std::vector<Record> records_;
+  std::vector<Record> records_;  // of all ranks
+  std::vector<std::uint64_t>
+      by_slot_;  // of all ranks: bytes on each of the file's servers, if the plan wants it
   Bytes got_;
 };
 
 Task<Status> Call::run() {
-  if (auto plan = make_collective_plan(options_.plan); !plan.ok()) co_return plan.status();
-  if (always_independent(options_.plan, aggregate(), group_.size())) {
+  if (plan_.always_independent() || aggregate() == Toggle::disable || group_.size() == 1) {
     Status status = access_.refused;
     if (status.ok()) status = co_await alone();
     co_return co_await agree(group_, std::move(status));
@@ -103,31 +98,68 @@ Task<Status> Call::run() {
   co_return co_await together(schedule);
 }
 
-Task<Status> Call::share_facts() {
+Record Call::own_record() {
   Record mine;
   mine.refused = access_.refused.ok() ? 0 : 1;
-  if (access_.refused.ok()) {
-    range_ = ViewRange(*access_.view, access_.data_offset, memory_.bytes());
-    mine.first = range_.bounds().offset.count();
-    mine.length = range_.bounds().length.count();
-    mine.bytes = static_cast<std::uint64_t>(memory_.bytes());
-    mine.runs = runs_of(*access_.view, memory_.bytes());
-    if (mine.bytes > 0) {
-      if (auto encoded = range_.encode(kLongestView)) view_ = std::move(*encoded);
-    }
-    mine.view_size = view_.size();
-    if (view_.size() <= kViewInRecord) std::copy(view_.begin(), view_.end(), mine.view.begin());
+  if (!access_.refused.ok()) return mine;
+  range_ = ViewRange(*access_.view, access_.data_offset, memory_.bytes());
+  mine.first = range_.bounds().offset.count();
+  mine.length = range_.bounds().length.count();
+  mine.bytes = static_cast<std::uint64_t>(memory_.bytes());
+  mine.runs = runs_of(*access_.view, memory_.bytes());
+  if (mine.bytes > 0) {
+    if (auto encoded = range_.encode(kLongestView)) view_ = std::move(*encoded);
   }
-  records_.resize(static_cast<std::size_t>(group_.size()));
-  co_return co_await group_.allgather(memory_of(mine), std::as_writable_bytes(std::span(records_)));
+  mine.view_size = view_.size();
+  if (view_.size() <= kViewInRecord) std::copy(view_.begin(), view_.end(), mine.view.begin());
+  return mine;
 }
 
-Schedule Call::make_schedule() {
+// One message from each rank: its record and, if the plan wants it, its bytes by slot.
+Task<Status> Call::share_facts() {
+  const auto ranks = static_cast<std::size_t>(group_.size());
+  const Record record = own_record();
+  std::vector<std::uint64_t> slots;
+  if (plan_.wants_bytes_by_slot()) {
+    for (const Bytes bytes : bytes_by_slot(range_, record.runs, file_.layout()))
+      slots.push_back(bytes.count());
+  }
+  const auto told = std::as_bytes(std::span(slots));
+  std::vector<std::byte> mine(sizeof(record) + told.size());
+  std::memcpy(mine.data(), &record, sizeof(record));
+  std::copy(told.begin(), told.end(), mine.begin() + sizeof(record));
+  std::vector<std::byte> all(ranks * mine.size());
+  TUTTI_CO_TRY(co_await group_.allgather(mine, all));
+  records_.resize(ranks);
+  by_slot_.resize(ranks * slots.size());
+  auto numbers = std::as_writable_bytes(std::span(by_slot_)).begin();
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    const auto from = std::span(all).subspan(rank * mine.size(), mine.size());
+    std::memcpy(&records_[rank], from.data(), sizeof(record));
+    numbers = std::copy(from.begin() + sizeof(record), from.end(), numbers);
+  }
+  co_return Status();
+}
+
+std::vector<RankFacts> Call::facts_of_ranks() const {
   std::vector<RankFacts> ranks;
   ranks.reserve(records_.size());
-  for (const Record& record : records_) {
-    ranks.push_back({{Bytes(record.first), Bytes(record.length)}, Bytes(record.bytes), record.runs});
+  const std::size_t slots = by_slot_.size() / records_.size();
+  for (std::size_t rank = 0; rank < records_.size(); ++rank) {
+    const Record& record = records_[rank];
+    RankFacts facts;
+    facts.bounds = {Bytes(record.first), Bytes(record.length)};
+    facts.bytes = Bytes(record.bytes);
+    facts.runs = record.runs;
+    for (std::size_t slot = 0; slot < slots; ++slot)
+      facts.bytes_by_slot.emplace_back(by_slot_[rank * slots + slot]);
+    ranks.push_back(std::move(facts));
   }
+  return ranks;
+}
+
+Schedule Call::make_schedule() const {
+  const std::vector<RankFacts> ranks = facts_of_ranks();
   CollectiveFacts facts;
   facts.write = write_;
   facts.layout = file_.layout();
@@ -136,7 +168,7 @@ Schedule Call::make_schedule() {
   facts.cb_nodes = options_.cb_nodes;
   facts.cb_buffer_size = options_.cb_buffer_size;
   facts.aggregators = options_.aggregators;
-  return (*make_collective_plan(options_.plan))->schedule(facts);
+  return plan_.schedule(facts);
 }
 
 Task<Status> Call::alone() {
@@ -155,9 +187,11 @@ Task<Status> Call::together(const Schedule& schedule) {
     co_return co_await agree(group_, exchange.failure());
   }
   TUTTI_CO_TRY(co_await exchange.read());
-  Status status = co_await agree(group_, exchange.failure());
-  if (status.ok()) status = co_await count_read(exchange.short_read());
-  co_return status;
+  std::array<std::int64_t, 1> short_read{exchange.short_read() ? 1 : 0};
+  TUTTI_CO_TRY(co_await agree(group_, exchange.failure(), short_read));
+  got_ = Bytes(static_cast<std::uint64_t>(memory_.bytes()));
+  if (short_read[0] != 0) co_return co_await count_to_the_end();
+  co_return Status();
 }
 
 // The views of all ranks for an aggregator; nothing for the others.
@@ -240,16 +274,16 @@ Task<Result<std::vector<ViewRange>>> Call::gather_long_views(const Schedule& sch
   co_return views;
 }
 
-// If any aggregator met the end of the file, all ranks count what lies before it.
-Task<Status> Call::count_read(bool short_read) {
-  got_ = Bytes(static_cast<std::uint64_t>(memory_.bytes()));
-  std::array<std::int64_t, 1> flag{short_read ? 1 : 0};
-  TUTTI_CO_TRY(co_await group_.allreduce(Reduce::max, flag));
-  if (flag[0] == 0) co_return Status();
-  const auto length = co_await file_.size();
-  TUTTI_CO_TRY(co_await agree(group_, length.status()));
-  std::array<std::int64_t, 1> end{static_cast<std::int64_t>(length->count())};
-  TUTTI_CO_TRY(co_await group_.allreduce(Reduce::min, end));
+// Some aggregator met the end of the file: all ranks count what lies before it. One of them asks where it is.
+Task<Status> Call::count_to_the_end() {
+  Status asked;
+  std::array<std::int64_t, 1> end{0};
+  if (group_.rank() == 0) {
+    const auto length = co_await file_.size();
+    asked = length.status();
+    if (length.ok()) end[0] = static_cast<std::int64_t>(length->count());
+  }
+  TUTTI_CO_TRY(co_await agree(group_, asked, end));
   std::vector<PlacedRun> runs;
   const Extent before{0_B, Bytes(static_cast<std::uint64_t>(end[0]))};
   if (range_.ascending()) {
@@ -265,37 +299,33 @@ Task<Status> Call::count_read(bool short_read) {
 
 }  // namespace
 
-Task<Status> agree(Group& group, Status mine) {
-  if (group.size() == 1) co_return mine;
-  // The lowest failing rank has the largest number.
-  std::array<std::int64_t, 1> failing{mine.ok() ? 0 : group.size() - group.rank()};
-  TUTTI_CO_TRY(co_await group.allreduce(Reduce::max, failing));
-  if (failing[0] == 0) co_return Status();
-  const int root = group.size() - static_cast<int>(failing[0]);
-  StatusRecord record;
-  if (root == group.rank()) {
-    record.code = static_cast<std::uint16_t>(mine.code());
-    record.length = static_cast<std::uint16_t>(std::min(mine.message().size(), record.message.size()));
-    std::memcpy(record.message.data(), mine.message().data(), record.length);
-  }
-  TUTTI_CO_TRY(co_await group.broadcast(root, memory_of(record)));
-  if (record.length > record.message.size()) co_return Status(Code::malformed, "agreement among ranks");
-  co_return Status(code_from_wire(record.code), std::string(record.message.data(), record.length));
-}
-
 Task<Result<Bytes>> read_collective(Group& group, OpenFile& file, FileAccess access,
-                                    const CollectiveOptions& options) {
-  Call call(false, group, file, std::move(access), options);
+                                    const CollectiveOptions& options, const CollectivePlan& plan) {
+  Call call(false, group, file, std::move(access), options, plan);
   TUTTI_CO_TRY(co_await call.run());
   co_return call.got();
 }
 
 Task<Status> write_collective(Group& group, OpenFile& file, FileAccess access,
-                              const CollectiveOptions& options) {
-  Call call(true, group, file, std::move(access), options);
+                              const CollectiveOptions& options, const CollectivePlan& plan) {
+  Call call(true, group, file, std::move(access), options, plan);
   co_return co_await call.run();
 }
 
-Status check_collective_plan(std::string_view name) { return make_collective_plan(name).status(); }
+Task<Result<Bytes>> read_collective(Group& group, OpenFile& file, FileAccess access,
+                                    const CollectiveOptions& options) {
+  const auto plan = make_collective_plan(options.plan);
+  if (!plan.ok()) co_return plan.status();
+  co_return co_await read_collective(group, file, std::move(access), options, **plan);
+}
+
+Task<Status> write_collective(Group& group, OpenFile& file, FileAccess access,
+                              const CollectiveOptions& options) {
+  const auto plan = make_collective_plan(options.plan);
+  if (!plan.ok()) co_return plan.status();
+  co_return co_await write_collective(group, file, std::move(access), options, **plan);
+}
+
+Status check_collective_plan(std::string_view text) { return make_collective_plan(text).status(); }
 
 }  // namespace tutti

@@ -17,13 +17,14 @@
 #include "client/file_system.h"
 #include "env/group.h"
 #include "layout/view.h"
+#include "parallel/agreement.h"
 #include "policy/collective/plan.h"
 
 namespace tutti {
 
 // The hints of the same names; see docs/mpi-io.md.
 struct CollectiveOptions {
-  std::string plan = "auto";  // of policy/collective's registry
+  std::string plan = "auto";  // of policy/collective: name;key=value
   int cb_nodes = 0;           // aggregators; 0: chosen by the plan
   Bytes cb_buffer_size = 16_MiB;
   Toggle cb_read = Toggle::automatic;
@@ -60,10 +61,13 @@ Task<Result<Bytes>> read_collective(Group& group, OpenFile& file, FileAccess acc
 Task<Status> write_collective(Group& group, OpenFile& file, FileAccess access,
                               const CollectiveOptions& options);
 
-// The same Status on every rank: ok if all are, otherwise that of the lowest rank whose is not.
-Task<Status> agree(Group& group, Status mine);
+// By a plan that is none of the registry's, instead of the one that the options name. It must outlive the task.
+Task<Result<Bytes>> read_collective(Group& group, OpenFile& file, FileAccess access,
+                                    const CollectiveOptions& options, const CollectivePlan& plan);
+Task<Status> write_collective(Group& group, OpenFile& file, FileAccess access,
+                              const CollectiveOptions& options, const CollectivePlan& plan);
 
-// Whether a name is a plan's; Code::invalid with the known names if not.
-Status check_collective_plan(std::string_view name);
+// Whether a text makes a plan; Code::invalid with the known names if not.
+Status check_collective_plan(std::string_view text);
 
 }  // namespace tutti

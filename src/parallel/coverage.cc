@@ -10,10 +10,7 @@ constexpr std::uint64_t kAll = ~std::uint64_t{0};
 
 }  // namespace
 
-void Coverage::reset(Bytes length) {
-  length_ = length.count();
-  words_.assign((length_ + 63) / 64, 0);
-}
+void Coverage::reset(Bytes length) { words_.assign((length.count() + 63) / 64, 0); }
 
 void Coverage::add(std::uint64_t begin, std::uint64_t end) {
   if (begin >= end) return;
@@ -31,25 +28,25 @@ void Coverage::add(std::uint64_t begin, std::uint64_t end) {
   words_[last] |= tail;
 }
 
-std::uint64_t Coverage::find(std::uint64_t from, bool value) const {
-  if (from >= length_) return length_;
+std::uint64_t Coverage::find(std::uint64_t from, std::uint64_t end, bool value) const {
+  if (from >= end) return end;
   std::uint64_t word = from / 64;
   std::uint64_t bits = (value ? words_[word] : ~words_[word]) & (kAll << (from % 64));
+  const std::uint64_t last = (end - 1) / 64;
   while (bits == 0) {
-    if (++word == words_.size()) return length_;
+    if (++word > last) return end;
     bits = value ? words_[word] : ~words_[word];
   }
-  return std::min<std::uint64_t>(length_, word * 64 + static_cast<std::uint64_t>(std::countr_zero(bits)));
+  return std::min<std::uint64_t>(end, word * 64 + static_cast<std::uint64_t>(std::countr_zero(bits)));
 }
 
-std::vector<Extent> Coverage::extents(Bytes origin) const {
-  std::vector<Extent> found;
-  for (std::uint64_t at = find(0, true); at < length_;) {
-    const std::uint64_t end = find(at, false);
-    found.push_back({origin + Bytes(at), Bytes(end - at)});
-    at = find(end, true);
+void Coverage::append_to(std::vector<Extent>& found, std::uint64_t begin, std::uint64_t end,
+                         Bytes origin) const {
+  for (std::uint64_t at = find(begin, end, true); at < end;) {
+    const std::uint64_t behind = find(at, end, false);
+    found.push_back({origin + Bytes(at - begin), Bytes(behind - at)});
+    at = find(behind, end, true);
   }
-  return found;
 }
 
 }  // namespace tutti

@@ -1,4 +1,4 @@
-// Coverage: which bytes of a window of the file are wanted. Pure.
+// Coverage: which bytes of a buffer are wanted. Pure.
 //
 // A bit for each byte, so that runs may be noted in any order and overlap, at a cost that does not depend on how many
 // there are already.
@@ -16,16 +16,15 @@ class Coverage {
  public:
   // Begins anew, with nothing covered.
   void reset(Bytes length);
-  // Notes the bytes from `begin` to `end` of the window.
+  // Notes the bytes from `begin` to `end`.
   void add(std::uint64_t begin, std::uint64_t end);
-  // What is covered, ascending, `origin` being where the window begins.
-  [[nodiscard]] std::vector<Extent> extents(Bytes origin) const;
+  // Appends what is covered from `begin` to `end`, ascending; `origin` is what the place `begin` is called there.
+  void append_to(std::vector<Extent>& found, std::uint64_t begin, std::uint64_t end, Bytes origin) const;
 
  private:
-  // The first place from `from` on whose bit is `value`; the window's length if there is none.
-  [[nodiscard]] std::uint64_t find(std::uint64_t from, bool value) const;
+  // The first place from `from` to `end` whose bit is `value`; `end` if there is none.
+  [[nodiscard]] std::uint64_t find(std::uint64_t from, std::uint64_t end, bool value) const;
 
-  std::uint64_t length_ = 0;
   std::vector<std::uint64_t> words_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "env/combine.h"
@@ -24,6 +25,15 @@ Task<Status> both(Task<Status> first, Task<Status> second) {
 
 }  // namespace
 
+std::span<std::byte> Room::of(std::size_t bytes) {
+  if (size_ < bytes) {
+    memory_.reset();
+    memory_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
+    size_ = bytes;
+  }
+  return {memory_.get(), bytes};
+}
+
 Exchange::Exchange(Group& group, OpenFile& file, const Schedule& schedule, const TypedMemory& memory,
                    const ViewRange& mine, std::vector<ViewRange> views, const CollectiveOptions& options)
     : group_(group),
@@ -45,131 +55,141 @@ const Round* Exchange::round_of(std::size_t aggregator, std::size_t round) const
   return round < rounds.size() ? &rounds[round] : nullptr;
 }
 
-std::int64_t Exchange::bytes_in(const ViewRange& range, const Round& round) {
-  std::int64_t bytes = 0;
-  for (const Extent& part : round) bytes += range.bytes_in(part);
+Bytes Exchange::round_memory() const {
+  return Bytes(std::max(slots_[0].buffer.size(), slots_[1].buffer.size()));
+}
+
+std::size_t Exchange::cut(const Round& round, std::vector<PlacedRun>& runs) const {
+  std::size_t bytes = 0;
+  for (const Extent& part : round) {
+    if (!mine_.ascending()) {
+      mine_.cut(part, runs);
+      continue;
+    }
+    // All that lies in a part is one stretch of the data, and goes on where the last one ended unless others lie between.
+    const std::int64_t length = mine_.bytes_in(part);
+    if (length == 0) continue;
+    const std::int64_t data = mine_.bytes_in({0_B, part.offset});
+    if (!runs.empty() && runs.back().data + runs.back().length == data) {
+      runs.back().length += length;
+    } else {
+      runs.push_back({0, length, data});
+    }
+  }
+  for (const PlacedRun& run : runs) bytes += static_cast<std::size_t>(run.length);
   return bytes;
 }
 
-std::span<std::byte> Exchange::message(Slot& slot, std::size_t aggregator, const Round& round) {
-  std::vector<PlacedRun>& runs = slot.mine[aggregator];
-  runs.clear();
-  if (mine_.ascending() && round.size() == 1) {
-    // All of it is one stretch of the data.
-    const std::int64_t bytes = mine_.bytes_in(round[0]);
-    if (bytes == 0) return {};
-    const std::int64_t before = mine_.bytes_in({0_B, round[0].offset});
-    runs.push_back({0, bytes, before});
-  } else {
-    for (const Extent& part : round) mine_.cut(part, runs);
-    if (runs.empty()) return {};
+// Messages in the caller's memory have their place already; the lengths of the others are noted.
+void Exchange::find_messages(std::size_t number, Slot& slot, std::vector<std::size_t>& lengths) const {
+  slot.messages.clear();
+  for (std::size_t i = 0; i < schedule_.size(); ++i) {
+    const Round* round = round_of(i, number);
+    if (round == nullptr) continue;
+    Message message;
+    message.aggregator = i;
+    const std::size_t bytes = cut(*round, message.runs);
+    if (bytes == 0) continue;
+    message.direct = message.runs.size() == 1 && memory_.contiguous();
+    if (message.direct) {
+      message.bytes = memory_.all().subspan(static_cast<std::size_t>(message.runs[0].data), bytes);
+    } else {
+      lengths.push_back(bytes);
+    }
+    slot.messages.push_back(std::move(message));
   }
-  if (runs.size() == 1 && memory_.contiguous()) {
-    return memory_.all().subspan(static_cast<std::size_t>(runs[0].data),
-                                 static_cast<std::size_t>(runs[0].length));
-  }
-  std::size_t bytes = 0;
-  for (const PlacedRun& run : runs) bytes += static_cast<std::size_t>(run.length);
-  slot.packed.emplace_back(bytes);
-  return slot.packed.back();
 }
 
-// Makes room for the round's part of the file, from its first to its last wanted byte at most.
-void Exchange::open_window(Slot& slot, const Round& round) {
-  slot.span = {round.front().offset, round.back().end() - round.front().offset};
-  if (slot.room < slot.span.length.count()) {
-    slot.room = slot.span.length.count();
-    slot.window = std::make_unique_for_overwrite<std::byte[]>(slot.room);
+void Exchange::find_parcels(std::size_t number, Slot& slot, std::vector<std::size_t>& lengths) const {
+  slot.parcels.clear();
+  const Round* own = round_of(own_, number);
+  if (own == nullptr) return;
+  for (int rank = 0; rank < group_.size(); ++rank) {
+    if (rank == group_.rank()) continue;
+    std::int64_t bytes = 0;
+    for (const Extent& part : *own) bytes += view_of(rank).bytes_in(part);
+    if (bytes == 0) continue;
+    slot.parcels.push_back({rank, {}});
+    lengths.push_back(static_cast<std::size_t>(bytes));
   }
-  slot.coverage.reset(slot.span.length);
 }
 
-// Calls visit(place in the window, length, place in the message) for each run of a rank in the round.
-template <typename Visit>
-void Exchange::each_run(int rank, const Round& round, Slot& slot, Visit visit) {
-  runs_.clear();
-  for (const Extent& part : round) views_[static_cast<std::size_t>(rank)].cut(part, runs_);
-  std::size_t at = 0;
-  for (const PlacedRun& run : runs_) {
-    const std::uint64_t offset = static_cast<std::uint64_t>(run.file) - slot.span.offset.count();
-    visit(offset, static_cast<std::size_t>(run.length), at);
-    at += static_cast<std::size_t>(run.length);
+void Exchange::address(std::size_t number, Slot& slot) const {
+  slot.send.clear();
+  slot.receive.clear();
+  std::vector<std::size_t> lengths;
+  find_messages(number, slot, lengths);
+  find_parcels(number, slot, lengths);
+  std::span<std::byte> left = slot.room.of(std::accumulate(lengths.begin(), lengths.end(), std::size_t{0}));
+  auto length = lengths.begin();
+  const auto take = [&] {
+    const auto place = left.first(*length);
+    left = left.subspan(*length++);
+    return place;
+  };
+  for (Message& message : slot.messages) {
+    if (!message.direct) message.bytes = take();
   }
+  for (Parcel& parcel : slot.parcels) parcel.bytes = take();
+}
+
+void Exchange::open(const Round& round, Slot& slot) const {
+  slot.round.reset(round);
+  slot.bytes = slot.buffer.of(slot.round.bytes().count());
 }
 
 // ---- writing ----
 
 Task<Status> Exchange::exchange_for_write(std::size_t number, Slot& slot) {
-  slot.packed.clear();
-  slot.packed.reserve(schedule_.size() + static_cast<std::size_t>(group_.size()));
-  slot.send.clear();
-  slot.receive.clear();
-  slot.mine.resize(schedule_.size());
-  for (std::size_t i = 0; i < schedule_.size(); ++i) {
-    const Round* round = round_of(i, number);
-    if (round == nullptr) continue;
-    const std::size_t before = slot.packed.size();
-    const std::span<std::byte> bytes = message(slot, i, *round);
-    if (bytes.empty()) continue;
-    if (slot.packed.size() > before) {
-      std::size_t at = 0;
-      for (const PlacedRun& run : slot.mine[i]) {
-        memory_.gather(run.data, bytes.subspan(at, static_cast<std::size_t>(run.length)));
-        at += static_cast<std::size_t>(run.length);
-      }
-    }
-    slot.send.push_back({schedule_[i].rank, bytes});
-  }
-  const Round* own = round_of(own_, number);
+  address(number, slot);
   std::span<const std::byte> to_myself;
-  std::erase_if(slot.send, [&](const Outgoing& out) {
-    if (out.to != group_.rank()) return false;
-    to_myself = out.bytes;
-    return true;
-  });
-  if (own != nullptr) {
-    for (int rank = 0; rank < group_.size(); ++rank) {
-      if (rank == group_.rank()) continue;
-      const std::int64_t bytes = bytes_in(views_[static_cast<std::size_t>(rank)], *own);
-      if (bytes == 0) continue;
-      slot.packed.emplace_back(static_cast<std::size_t>(bytes));
-      slot.receive.push_back({rank, slot.packed.back()});
+  for (const Message& message : slot.messages) {
+    std::byte* to = message.bytes.data();
+    for (const PlacedRun& run : message.runs) {
+      if (message.direct) break;
+      memory_.gather(run.data, {to, static_cast<std::size_t>(run.length)});
+      to += run.length;
+    }
+    if (message.aggregator == own_) {
+      to_myself = message.bytes;
+    } else {
+      slot.send.push_back({schedule_[message.aggregator].rank, message.bytes});
     }
   }
+  for (const Parcel& parcel : slot.parcels) slot.receive.push_back({parcel.rank, parcel.bytes});
   if (!slot.send.empty() || !slot.receive.empty()) {
     TUTTI_CO_TRY(co_await group_.exchange(slot.send, slot.receive));
   }
+  const Round* own = round_of(own_, number);
   if (own == nullptr) co_return Status();
-  open_window(slot, *own);
-  const auto place = [&](int rank, std::span<const std::byte> bytes) {
-    each_run(rank, *own, slot, [&](std::uint64_t offset, std::size_t length, std::size_t at) {
-      std::memcpy(slot.window.get() + offset, bytes.data() + at, length);
-      slot.coverage.add(offset, offset + length);
+  open(*own, slot);
+  const auto place = [&slot](const ViewRange& view, std::span<const std::byte> bytes) {
+    slot.round.each_run(view, [&](std::uint64_t at, std::size_t length, std::size_t in_message) {
+      std::memcpy(slot.bytes.data() + at, bytes.data() + in_message, length);
+      slot.round.want(at, length);
     });
   };
-  if (!to_myself.empty()) place(group_.rank(), to_myself);
-  for (const Incoming& in : slot.receive) place(in.from, in.bytes);
+  if (!to_myself.empty()) place(view_of(group_.rank()), to_myself);
+  for (const Parcel& parcel : slot.parcels) place(view_of(parcel.rank), parcel.bytes);
   co_return Status();
 }
 
-Task<Status> Exchange::write_window(std::size_t number, Slot& slot) {
+Task<Status> Exchange::write_round(std::size_t number, Slot& slot) {
   if (round_of(own_, number) == nullptr || !failure_.ok()) co_return Status();
-  const std::vector<Extent> extents = slot.coverage.extents(slot.span.offset);
-  if (extents.empty()) co_return Status();
+  const PackedRound::Wanted wanted = slot.round.wanted(0_B);
+  if (wanted.file.empty()) co_return Status();
   std::vector<std::span<const std::byte>> memory;
-  memory.reserve(extents.size());
-  for (const Extent& extent : extents) {
-    memory.emplace_back(slot.window.get() + (extent.offset - slot.span.offset).count(),
-                        extent.length.count());
-  }
-  failure_ = co_await file_.write_list(extents, memory);
+  memory.reserve(wanted.buffer.size());
+  for (const Extent& place : wanted.buffer)
+    memory.push_back(slot.bytes.subspan(place.offset.count(), place.length.count()));
+  failure_ = co_await file_.write_list(wanted.file, memory);
   co_return Status();
 }
 
 Task<Status> Exchange::write() {
   for (std::size_t round = 0; round <= rounds_; ++round) {
     Task<Status> next = round < rounds_ ? exchange_for_write(round, slots_[round % 2]) : nothing();
-    Task<Status> last = round > 0 ? write_window(round - 1, slots_[(round - 1) % 2]) : nothing();
+    Task<Status> last = round > 0 ? write_round(round - 1, slots_[(round - 1) % 2]) : nothing();
     TUTTI_CO_TRY(co_await both(std::move(next), std::move(last)));
   }
   co_return Status();
@@ -177,84 +197,56 @@ Task<Status> Exchange::write() {
 
 // ---- reading ----
 
-Task<Status> Exchange::read_window(std::size_t number, Slot& slot) {
+Task<Status> Exchange::read_round(std::size_t number, Slot& slot) {
   const Round* own = round_of(own_, number);
   if (own == nullptr) co_return Status();
-  open_window(slot, *own);
+  open(*own, slot);
   if (!failure_.ok()) co_return Status();
-  for (int rank = 0; rank < group_.size(); ++rank) {
-    each_run(rank, *own, slot, [&](std::uint64_t offset, std::size_t length, std::size_t /*at*/) {
-      slot.coverage.add(offset, offset + length);
+  for (const ViewRange& view : views_) {
+    slot.round.each_run(view, [&](std::uint64_t at, std::size_t length, std::size_t /*in_message*/) {
+      slot.round.want(at, length);
     });
   }
-  std::vector<Extent> extents = slot.coverage.extents(slot.span.offset);
-  if (extents.empty()) co_return Status();
-  if (options_.ds_read != Toggle::disable)
-    extents = join_over_holes(extents, kWorthReading, slot.span.length);
+  const PackedRound::Wanted wanted =
+      slot.round.wanted(options_.ds_read != Toggle::disable ? kWorthReading : 0_B);
+  if (wanted.file.empty()) co_return Status();
   std::vector<std::span<std::byte>> memory;
-  memory.reserve(extents.size());
-  Bytes wanted;
-  for (const Extent& extent : extents) {
-    memory.emplace_back(slot.window.get() + (extent.offset - slot.span.offset).count(),
-                        extent.length.count());
-    wanted += extent.length;
-  }
-  const auto got = co_await file_.read_list(extents, memory);
+  memory.reserve(wanted.buffer.size());
+  for (const Extent& place : wanted.buffer)
+    memory.push_back(slot.bytes.subspan(place.offset.count(), place.length.count()));
+  const auto got = co_await file_.read_list(wanted.file, memory);
   failure_ = got.status();
-  if (got.ok() && *got < wanted) short_read_ = true;
+  if (got.ok() && *got < wanted.bytes) short_read_ = true;
   co_return Status();
 }
 
 Task<Status> Exchange::exchange_after_read(std::size_t number, Slot& slot) {
-  slot.packed.clear();
-  slot.packed.reserve(schedule_.size() + static_cast<std::size_t>(group_.size()));
-  slot.send.clear();
-  slot.receive.clear();
-  slot.mine.resize(schedule_.size());
-  struct Arrival {
-    std::size_t aggregator;
-    std::span<std::byte> bytes;
-    bool packed;
+  address(number, slot);
+  const auto fill = [&slot](const ViewRange& view, std::span<std::byte> bytes) {
+    slot.round.each_run(view, [&](std::uint64_t at, std::size_t length, std::size_t in_message) {
+      std::memcpy(bytes.data() + in_message, slot.bytes.data() + at, length);
+    });
   };
-  std::vector<Arrival> arrivals;
-  for (std::size_t i = 0; i < schedule_.size(); ++i) {
-    const Round* round = round_of(i, number);
-    if (round == nullptr) continue;
-    const std::size_t before = slot.packed.size();
-    const std::span<std::byte> bytes = message(slot, i, *round);
-    if (bytes.empty()) continue;
-    arrivals.push_back({i, bytes, slot.packed.size() > before});
-    if (i != own_) slot.receive.push_back({schedule_[i].rank, bytes});
-  }
-  if (const Round* own = round_of(own_, number)) {
-    for (int rank = 0; rank < group_.size(); ++rank) {
-      std::span<std::byte> bytes;
-      if (rank == group_.rank()) {
-        for (const Arrival& arrival : arrivals) {
-          if (arrival.aggregator == own_) bytes = arrival.bytes;
-        }
-      } else {
-        const std::int64_t count = bytes_in(views_[static_cast<std::size_t>(rank)], *own);
-        if (count == 0) continue;
-        slot.packed.emplace_back(static_cast<std::size_t>(count));
-        bytes = slot.packed.back();
-        slot.send.push_back({rank, bytes});
-      }
-      if (bytes.empty()) continue;
-      each_run(rank, *own, slot, [&](std::uint64_t offset, std::size_t length, std::size_t at) {
-        std::memcpy(bytes.data() + at, slot.window.get() + offset, length);
-      });
+  for (const Message& message : slot.messages) {
+    if (message.aggregator == own_) {
+      fill(view_of(group_.rank()), message.bytes);
+    } else {
+      slot.receive.push_back({schedule_[message.aggregator].rank, message.bytes});
     }
+  }
+  for (const Parcel& parcel : slot.parcels) {
+    fill(view_of(parcel.rank), parcel.bytes);
+    slot.send.push_back({parcel.rank, parcel.bytes});
   }
   if (!slot.send.empty() || !slot.receive.empty()) {
     TUTTI_CO_TRY(co_await group_.exchange(slot.send, slot.receive));
   }
-  for (const Arrival& arrival : arrivals) {
-    if (!arrival.packed) continue;
-    std::size_t at = 0;
-    for (const PlacedRun& run : slot.mine[arrival.aggregator]) {
-      memory_.scatter(arrival.bytes.subspan(at, static_cast<std::size_t>(run.length)), run.data);
-      at += static_cast<std::size_t>(run.length);
+  for (const Message& message : slot.messages) {
+    const std::byte* from = message.bytes.data();
+    for (const PlacedRun& run : message.runs) {
+      if (message.direct) break;
+      memory_.scatter({from, static_cast<std::size_t>(run.length)}, run.data);
+      from += run.length;
     }
   }
   co_return Status();
@@ -262,7 +254,7 @@ Task<Status> Exchange::exchange_after_read(std::size_t number, Slot& slot) {
 
 Task<Status> Exchange::read() {
   for (std::size_t round = 0; round <= rounds_; ++round) {
-    Task<Status> next = round < rounds_ ? read_window(round, slots_[round % 2]) : nothing();
+    Task<Status> next = round < rounds_ ? read_round(round, slots_[round % 2]) : nothing();
     Task<Status> last = round > 0 ? exchange_after_read(round - 1, slots_[(round - 1) % 2]) : nothing();
     TUTTI_CO_TRY(co_await both(std::move(next), std::move(last)));
   }

@@ -2,7 +2,7 @@
 // servers.
 //
 // For collective.cc only. While an aggregator moves the bytes of one round, the ranks exchange those of the
-// next.
+// next. An aggregator holds the bytes of two rounds (packed_round.h) and the messages of their ranks.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,24 @@
 #include <span>
 #include <vector>
 
-#include "parallel/collective.h"
-#include "parallel/coverage.h"
-#include "parallel/typed_memory.h"
 #include "layout/view_range.h"
+#include "parallel/collective.h"
+#include "parallel/packed_round.h"
+#include "parallel/typed_memory.h"
 
 namespace tutti {
+
+// Memory that is used again and again: it grows to what was asked for and keeps its pages.
+class Room {
+ public:
+  // What was in it before is lost.
+  std::span<std::byte> of(std::size_t bytes);
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+ private:
+  std::unique_ptr<std::byte[]> memory_;
+  std::size_t size_ = 0;
+};
 
 class Exchange {
  public:
@@ -33,32 +45,48 @@ class Exchange {
   [[nodiscard]] const Status& failure() const { return failure_; }
   // A read met the end of the file.
   [[nodiscard]] bool short_read() const { return short_read_; }
+  // How large the buffer of a round has become: as large as the largest round of this rank.
+  [[nodiscard]] Bytes round_memory() const;
 
  private:
-  // The bytes of one round, on their way. Two of them take turns.
+  // This rank's bytes for an aggregator or from it.
+  struct Message {
+    std::size_t aggregator = 0;   // its place in the schedule
+    std::vector<PlacedRun> runs;  // stretches of this rank's data, in the order of the message
+    bool direct = false;          // they are one stretch of the caller's memory, which is then `bytes`
+    std::span<std::byte> bytes;
+  };
+  // Another rank's bytes in this aggregator's round.
+  struct Parcel {
+    int rank = 0;
+    std::span<std::byte> bytes;
+  };
+  // One round on its way. Two of them take turns.
   struct Slot {
-    std::vector<std::vector<std::byte>> packed;  // messages that are not in the caller's memory
+    std::vector<Message> messages;
+    std::vector<Parcel> parcels;
+    Room room;  // for messages that are not in the caller's memory, and parcels
     std::vector<Outgoing> send;
     std::vector<Incoming> receive;
-    std::vector<std::vector<PlacedRun>> mine;  // by aggregator: this rank's part, in the order of the message
-    // An aggregator's part of the file, and what is wanted of it.
-    std::unique_ptr<std::byte[]> window;
-    std::size_t room = 0;
-    Extent span;
-    Coverage coverage;
+    // An aggregator's own round.
+    PackedRound round;
+    Room buffer;
+    std::span<std::byte> bytes;  // of the buffer
   };
 
   [[nodiscard]] const Round* round_of(std::size_t aggregator, std::size_t round) const;
-  static std::int64_t bytes_in(const ViewRange& range, const Round& round);
-  // A message to or from this rank for an aggregator: directly in the caller's memory where that is one run.
-  std::span<std::byte> message(Slot& slot, std::size_t aggregator, const Round& round);
-  void open_window(Slot& slot, const Round& round);
-  template <typename Visit>
-  void each_run(int rank, const Round& round, Slot& slot, Visit visit);
+  // This rank's stretches in a round, and how many bytes they have.
+  std::size_t cut(const Round& round, std::vector<PlacedRun>& runs) const;
+  // Finds the messages and parcels of a round and gives them their places.
+  void address(std::size_t round, Slot& slot) const;
+  void find_messages(std::size_t round, Slot& slot, std::vector<std::size_t>& lengths) const;
+  void find_parcels(std::size_t round, Slot& slot, std::vector<std::size_t>& lengths) const;
+  void open(const Round& round, Slot& slot) const;
+  [[nodiscard]] const ViewRange& view_of(int rank) const { return views_[static_cast<std::size_t>(rank)]; }
 
   Task<Status> exchange_for_write(std::size_t round, Slot& slot);
-  Task<Status> write_window(std::size_t round, Slot& slot);
-  Task<Status> read_window(std::size_t round, Slot& slot);
+  Task<Status> write_round(std::size_t round, Slot& slot);
+  Task<Status> read_round(std::size_t round, Slot& slot);
   Task<Status> exchange_after_read(std::size_t round, Slot& slot);
 
   Group& group_;
@@ -71,7 +99,6 @@ class Exchange {
   std::size_t own_;  // this rank's place in the schedule; its length if it has none
   std::size_t rounds_ = 0;
   Slot slots_[2];
-  std::vector<PlacedRun> runs_;
   Status failure_;
   bool short_read_ = false;
 };

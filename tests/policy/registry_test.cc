@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "policy/collective/plan.h"
 #include "policy/request/policy.h"
 
 namespace tutti {
@@ -22,6 +23,17 @@ TEST(PolicyRegistry, AnyNameItPrintsItAlsoReads) {
     ASSERT_TRUE(again.ok()) << (*made)->name();
     EXPECT_EQ((*again)->name(), (*made)->name());
   }
+}
+
+TEST(PolicyRegistry, MessagesNameTheKindAndThePolicy) {
+  EXPECT_EQ(make_request_policy("fifo").status().message(),
+            "request policy 'fifo' is not known: use fcfs, window");
+  EXPECT_EQ(make_request_policy("fcfs;dispatch_depth=0").status().message(),
+            "request policy fcfs: dispatch_depth=0: use a whole number from 1 to 65536");
+  EXPECT_EQ(make_collective_plan("three_phase").status().message(),
+            "collective plan 'three_phase' is not known: use auto, independent, two_phase");
+  EXPECT_EQ(make_collective_plan("two_phase;nodes=4").status().message(),
+            "collective plan two_phase: 'nodes=4': it takes no parameters");
 }
 
 TEST(PolicyRegistry, RefusesUnknownNamesAndParametersAndListsTheKnown) {

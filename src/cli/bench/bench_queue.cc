@@ -10,6 +10,9 @@
 #include <vector>
 
 #include "base/random.h"
+#include "cli/command.h"
+#include "cli/output.h"
+#include "env/real/loop/loop.h"
 #include "policy/request/policy.h"
 
 namespace tutti {
@@ -118,7 +121,49 @@ Result<nlohmann::json> bench_queue(const std::function<Nanos()>& real_now, const
       }
     }
   }
-  return nlohmann::json{{"measured", std::move(measured)}, {"rows", std::move(rows)}};
+  return nlohmann::json{{"benchmark", "queue"}, {"measured", std::move(measured)}, {"rows", std::move(rows)}};
 }
 
 }  // namespace tutti
+
+namespace tutti::cli {
+namespace {
+
+int run_bench_queue(const QueueBenchOptions& options, bool json) {
+  Executor executor;
+  const RealClock clock(executor);
+  const auto result = bench_queue([&clock] { return clock.now(); }, options);
+  if (!result.ok()) return report("bench queue", result.status());
+  if (json) return print_json(*result);
+  Table table({"policy", ">pairs per second at depth 100", ">10,000", ">1,000,000"});
+  const auto& measured = (*result)["measured"];
+  constexpr std::string_view kFirst = "_pairs_per_second_100";
+  for (const auto& [key, value] : measured.items()) {
+    if (!key.ends_with(kFirst)) continue;
+    const std::string name = key.substr(0, key.size() - kFirst.size());
+    std::vector<std::string> row = {name};
+    for (const char* depth : {"100", "10k", "1m"}) {
+      const std::string figure = fmt::format("{}_pairs_per_second_{}", name, depth);
+      row.push_back(measured.contains(figure) ? fmt::format("{:.0f}", measured[figure].get<double>()) : "-");
+    }
+    table.add(std::move(row));
+  }
+  fmt::print("A pair is the arrival of one request and the service of another.\n\n{}", table.text());
+  return kSuccess;
+}
+
+}  // namespace
+
+void add_bench_queue(Command& bench) {
+  auto options = std::make_shared<QueueBenchOptions>();
+  auto json = std::make_shared<bool>(false);
+  Command queue = bench.add("queue", "Speed of the request queue, every policy", "tutti bench queue --json");
+  queue.option("--applications", options->applications, "Applications that ask")
+      .show_default()
+      .range(1, 1'000'000);
+  queue.option("--seed", options->seed, "Decides every chance").show_default();
+  queue.flag("--json", *json, "Print JSON");
+  queue.action([options, json] { return run_bench_queue(*options, *json); });
+}
+
+}  // namespace tutti::cli

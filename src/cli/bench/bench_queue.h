@@ -22,7 +22,7 @@ struct QueueBenchOptions {
 // A pair: add() of one request, and next() and served() of another, which is then gone; the queue stays as
 // deep as it is. Time windows come and go meanwhile: what is queued spans about four of them.
 //
-// Returns {"measured": {"POLICY_pairs_per_second_100", "..._10k", "..._1m"}, "rows": [...]}. POLICY is the
+// Returns {"benchmark": "queue", "measured": {"POLICY_pairs_per_second_100", "..._10k", "..._1m"}, "rows": [...]}. POLICY is the
 // bare name of each registered policy, and window_rotated, window_smallest, window_adaptive for those options
 // of window; rows give the name with all parameters, the nanoseconds per pair and the load. Rows beyond those
 // in `measured` have as many applications and objects as requests, the worst case. `real_now` is a steady

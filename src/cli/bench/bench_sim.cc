@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/command.h"
+#include "env/real/loop/loop.h"
 #include "lab/scenario/scenario.h"
 
 namespace tutti {
@@ -89,3 +92,31 @@ std::string to_json(const SimBenchOptions& options, const SimBenchResult& result
 }
 
 }  // namespace tutti
+
+namespace tutti::cli {
+namespace {
+
+int run_bench_sim(const SimBenchOptions& options, bool json) {
+  Executor executor;
+  const RealClock clock(executor);
+  const auto result = run_sim_bench(options, [&clock] { return clock.now(); });
+  if (!result.ok()) return report("bench sim", result.status());
+  fmt::print("{}", json ? to_json(options, *result) : to_text(options, *result));
+  return kSuccess;
+}
+
+}  // namespace
+
+void add_bench_sim(Command& bench) {
+  auto options = std::make_shared<SimBenchOptions>();
+  auto json = std::make_shared<bool>(false);
+  Command sim = bench.add("sim", "Events per second of the simulator", "tutti bench sim --json");
+  sim.option("--servers", options->servers, "Data servers").show_default().range(1, 4096);
+  sim.option("--clients", options->clients, "Clients that read").show_default().range(1, 65536);
+  sim.option("--requests", options->requests, "Requests of each client").show_default();
+  sim.option("--seed", options->seed, "Decides every chance").show_default();
+  sim.flag("--json", *json, "Print JSON");
+  sim.action([options, json] { return run_bench_sim(*options, *json); });
+}
+
+}  // namespace tutti::cli

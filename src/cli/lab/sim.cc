@@ -1,4 +1,4 @@
-// tutti sim, tutti bench sim: scenarios in the simulated world, and its speed.
+// tutti sim: scenarios in the simulated world.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -6,8 +6,6 @@
 #include <optional>
 
 #include "cli/command.h"
-#include "env/real/loop/loop.h"
-#include "cli/bench/bench_sim.h"
 #include "lab/scenario/scenario.h"
 #include "lab/scenario/scenario_report.h"
 
@@ -35,15 +33,6 @@ int run_sim(const SimOptions& options) {
   return kSuccess;
 }
 
-int run_bench_sim(const SimBenchOptions& options, bool json) {
-  Executor executor;
-  const RealClock clock(executor);
-  const auto result = run_sim_bench(options, [&clock] { return clock.now(); });
-  if (!result.ok()) return report("bench sim", result.status());
-  print(json ? to_json(options, *result) : to_text(options, *result));
-  return kSuccess;
-}
-
 }  // namespace
 
 void add_sim(Command& root) {
@@ -54,29 +43,6 @@ void add_sim(Command& root) {
   sim.option("--seed", options->seed, "Instead of the seed in the file");
   sim.flag("--json", options->json, "Print JSON");
   sim.action([options] { return run_sim(*options); });
-}
-
-void add_bench_sim(Command& bench) {
-  auto options = std::make_shared<SimBenchOptions>();
-  auto json = std::make_shared<bool>(false);
-  Command sim = bench.add("sim", "Events per second of the simulator", "tutti bench sim --json");
-  sim.option("--servers", options->servers, "Data servers").show_default().range(1, 4096);
-  sim.option("--clients", options->clients, "Clients that read").show_default().range(1, 65536);
-  sim.option("--requests", options->requests, "Requests of each client").show_default();
-  sim.option("--seed", options->seed, "Decides every chance").show_default();
-  sim.flag("--json", *json, "Print JSON");
-  sim.action([options, json] { return run_bench_sim(*options, *json); });
-}
-
-void add_bench(Command& root) {
-  Command bench = root.add("bench", "Measure", "tutti bench sim --json");
-  bench.needs_command();
-  add_bench_sim(bench);
-  add_bench_queue(bench);
-  add_bench_data(bench);
-  add_bench_latency(bench);
-  add_bench_mpi(bench);
-  add_bench_worker(root);
 }
 
 }  // namespace tutti::cli

@@ -1,22 +1,18 @@
 // Experiment: a named series of simulations that shows one thing, and the report of what it measured.
 //
-// The same options give the same report to the byte. Adding an experiment is one file and one line in registry.cc.
+// The same options give the same report to the byte. Adding an experiment is one file, which defines an Experiment below
+// known_experiments, and one line in experiments.def. One that can also be run in reality has a second file in cli/lab.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json.hpp>
-#include <optional>
-#include <string>
+#include <span>
 #include <string_view>
-#include <vector>
 
 #include "base/status.h"
+#include "lab/report/report.h"
 
 namespace tutti {
-
-// Keys stay in the order in which they were written.
-using Json = nlohmann::ordered_json;
 
 struct ExperimentOptions {
   std::uint64_t seed = 1;
@@ -27,36 +23,23 @@ struct ExperimentOptions {
   std::function<void(std::size_t done, std::size_t total)> progress;
 };
 
-// One measured value, beside what the paper gives and what we ask of ourselves.
-struct Figure {
-  std::string name;
-  Json value;
-  std::optional<double> paper;
-  std::string asked;  // ">= 0.298"; empty: nothing
-};
-
-struct Report {
-  std::string settings;  // hardware, jitter, seeds: what all rows have in common
-  Json rows = Json::array();
-  std::vector<Figure> figures;
-  std::vector<std::string> notes;  // what a reader must know to judge the figures
-
-  void figure(std::string name, Json value, std::optional<double> paper = {}, std::string asked = {}) {
-    figures.push_back({std::move(name), std::move(value), paper, std::move(asked)});
-  }
-};
-
 struct Experiment {
   std::string_view name;
   std::string_view shows;  // one line
   Result<Report> (*run)(const ExperimentOptions& options);
 };
 
-const std::vector<Experiment>& experiments();
+// In the order of experiments.def.
+std::span<const Experiment* const> experiments();
 // Code::not_found, with the nearest name.
 Result<const Experiment*> find_experiment(std::string_view name);
 
-// {"experiment", "seed", "settings", "rows", "measured", "paper", "asked", "notes"}.
-Json to_json(const Experiment& experiment, const ExperimentOptions& options, const Report& report);
+namespace known_experiments {
+
+#define TUTTI_EXPERIMENT(experiment) extern const Experiment experiment;
+#include "lab/experiments/experiments.def"
+#undef TUTTI_EXPERIMENT
+
+}  // namespace known_experiments
 
 }  // namespace tutti

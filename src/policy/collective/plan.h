@@ -3,7 +3,7 @@
 // All ranks give the plan the same facts and get the same schedule. An empty schedule means that every rank
 // moves its own bytes. Otherwise *aggregators* move bytes for all: each goes through its rounds, and in a
 // round it moves the bytes of some parts of the file, which it exchanges with the ranks they belong to. A
-// plan of another kind is one file pair and one line in the registry.
+// plan of another kind is one file pair and one line in plans.def.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,9 @@ struct RankFacts {
   Extent bounds;  // from its first to behind its last byte of the file; empty if it has none
   Bytes bytes;
   std::uint64_t runs = 0;  // about how many runs of the file these are
+  // How many of the bytes lie on each of the file's servers, by slot of the layout. Empty unless the plan asks
+  // for it (CollectivePlan::wants_bytes_by_slot).
+  std::vector<Bytes> bytes_by_slot;
 };
 
 struct CollectiveFacts {
@@ -37,8 +40,8 @@ struct CollectiveFacts {
   std::span<const int> aggregators;  // that may be chosen, best first; empty: all ranks
 };
 
-// Parts of the file, ascending; from the begin of the first to the end of the last they span at most
-// cb_buffer_size.
+// Parts of the file, ascending and not overlapping, at most cb_buffer_size bytes in all. What lies between them
+// costs nothing: an aggregator holds the bytes of the parts and no others.
 using Round = std::vector<Extent>;
 
 struct Aggregator {
@@ -55,15 +58,20 @@ class CollectivePlan {
   CollectivePlan& operator=(const CollectivePlan&) = delete;
   virtual ~CollectivePlan() = default;
 
+  // The stable name, with the parameters in effect if there are any.
   [[nodiscard]] virtual std::string name() const = 0;
+  // The schedule is empty whatever the ranks want: then they need not tell each other.
+  [[nodiscard]] virtual bool always_independent() const { return false; }
+  // Whether schedule() looks at RankFacts::bytes_by_slot, which costs every rank some time to count.
+  [[nodiscard]] virtual bool wants_bytes_by_slot() const { return false; }
   [[nodiscard]] virtual Schedule schedule(const CollectiveFacts& facts) const = 0;
 };
 
-std::vector<std::string> collective_plan_names();
-// Code::invalid with the known names if the name is none of them.
-Result<std::unique_ptr<CollectivePlan>> make_collective_plan(std::string_view name);
+// From the first to behind the last byte that any rank wants; empty if none wants any.
+Extent bounds_of(std::span<const RankFacts> ranks);
 
-// Whether the schedule is empty whatever the ranks want: then they need not tell each other.
-bool always_independent(std::string_view name, Toggle aggregate, int ranks);
+std::vector<std::string> collective_plan_names();
+// From its name and parameters, "two_phase". Code::invalid for unknown ones, with those that are known.
+Result<std::unique_ptr<CollectivePlan>> make_collective_plan(std::string_view text);
 
 }  // namespace tutti

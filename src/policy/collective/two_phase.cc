@@ -2,22 +2,12 @@
 
 #include <algorithm>
 
+#include "policy/collective/registry.h"
+
 namespace tutti {
 namespace {
 
 Bytes round_down(Bytes value, Bytes unit) { return value - value % unit; }
-
-// From the first to behind the last byte that any rank wants.
-Extent bounds_of(std::span<const RankFacts> ranks) {
-  Bytes first = Bytes::max();
-  Bytes end;
-  for (const RankFacts& rank : ranks) {
-    if (rank.bytes == 0_B) continue;
-    first = std::min(first, rank.bounds.offset);
-    end = std::max(end, rank.bounds.end());
-  }
-  return end == 0_B ? Extent() : Extent{first, end - first};
-}
 
 // The ranks that aggregate: the first of those given, or spread evenly over all.
 std::vector<int> choose_aggregators(const CollectiveFacts& facts) {
@@ -49,7 +39,13 @@ std::vector<Round> cut_into_rounds(Extent domain, Bytes buffer) {
   return rounds;
 }
 
+Result<std::unique_ptr<CollectivePlan>> make(const Parameters& /*none*/) {
+  return std::unique_ptr<CollectivePlan>(std::make_unique<TwoPhasePlan>());
+}
+
 }  // namespace
+
+constinit const Registration<CollectivePlan> collective_plans::two_phase = {"two_phase", {}, make};
 
 Schedule TwoPhasePlan::schedule(const CollectiveFacts& facts) const {
   const Extent whole = bounds_of(facts.ranks);
@@ -67,27 +63,6 @@ Schedule TwoPhasePlan::schedule(const CollectiveFacts& facts) const {
     if (from < to) schedule.push_back({ranks[i], cut_into_rounds({from, to - from}, buffer)});
   }
   return schedule;
-}
-
-Schedule AutomaticPlan::schedule(const CollectiveFacts& facts) const {
-  if (facts.aggregate == Toggle::disable) return {};
-  bool exchange = facts.aggregate == Toggle::enable;
-  if (!exchange) {
-    Bytes bytes;
-    Bytes spans;
-    std::uint64_t runs = 0;
-    for (const RankFacts& rank : facts.ranks) {
-      bytes += rank.bytes;
-      spans += rank.bounds.length;
-      runs += rank.runs;
-    }
-    const Extent whole = bounds_of(facts.ranks);
-    const bool small = runs > 0 && bytes / Bytes(runs) < kSmallRun.count();
-    const bool interleaved = spans > whole.length;
-    const bool dense = bytes * kSparse >= whole.length;
-    exchange = small && interleaved && dense;
-  }
-  return exchange ? TwoPhasePlan().schedule(facts) : Schedule();
 }
 
 }  // namespace tutti

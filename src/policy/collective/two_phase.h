@@ -1,17 +1,9 @@
-// two_phase: contiguous file domains, one for each aggregator, as in ROMIO; and `auto`, which decides when
-// that pays.
+// two_phase: contiguous file domains, one for each aggregator, as in ROMIO.
 #pragma once
 
 #include "policy/collective/plan.h"
 
 namespace tutti {
-
-// Every rank moves its own bytes.
-class IndependentPlan : public CollectivePlan {
- public:
-  [[nodiscard]] std::string name() const override { return "independent"; }
-  [[nodiscard]] Schedule schedule(const CollectiveFacts& /*facts*/) const override { return {}; }
-};
 
 // The file from the first to the last byte that anybody wants is cut into equal domains, one for each
 // aggregator, at multiples of the stripe size. Aggregators are spread over the ranks; as many as the file has
@@ -19,19 +11,6 @@ class IndependentPlan : public CollectivePlan {
 class TwoPhasePlan : public CollectivePlan {
  public:
   [[nodiscard]] std::string name() const override { return "two_phase"; }
-  [[nodiscard]] Schedule schedule(const CollectiveFacts& facts) const override;
-};
-
-// Exchange costs every byte one or two more copies and all ranks some waiting; list I/O costs the servers
-// some time for each run. So runs are exchanged only if they are small, the ranks' accesses are interleaved
-// (otherwise each rank's runs are as good as an aggregator's), and the bytes wanted are a fair share of what
-// lies between. The hints cb_read and cb_write overrule this.
-class AutomaticPlan : public CollectivePlan {
- public:
-  static constexpr Bytes kSmallRun = 1_KiB;
-  static constexpr std::uint64_t kSparse = 8;  // less than an eighth is wanted
-
-  [[nodiscard]] std::string name() const override { return "auto"; }
   [[nodiscard]] Schedule schedule(const CollectiveFacts& facts) const override;
 };
 

@@ -5,15 +5,22 @@
 #include <algorithm>
 #include <cassert>
 
-#include "policy/request/parameters.h"
+#include "policy/request/registry.h"
 
 namespace tutti {
+namespace {
 
-Result<std::unique_ptr<RequestPolicy>> FcfsPolicy::make(const Parameters& parameters) {
-  const auto depth = parameters.number("dispatch_depth", kDefaultDepth, 1, 65536);
+constexpr std::string_view kParameters[] = {"dispatch_depth"};
+
+Result<std::unique_ptr<RequestPolicy>> make(const Parameters& parameters) {
+  const auto depth = parameters.number("dispatch_depth", FcfsPolicy::kDefaultDepth, 1, 65536);
   if (!depth.ok()) return depth.status();
   return std::unique_ptr<RequestPolicy>(std::make_unique<FcfsPolicy>(*depth));
 }
+
+}  // namespace
+
+constinit const Registration<RequestPolicy> request_policies::fcfs = {"fcfs", kParameters, make};
 
 std::string FcfsPolicy::name() const { return fmt::format("fcfs;dispatch_depth={}", depth_); }
 

@@ -16,13 +16,10 @@
 
 namespace tutti {
 
-class Parameters;
-
 class FcfsPolicy : public RequestPolicy {
  public:
   static constexpr std::uint64_t kDefaultDepth = 16;
   explicit FcfsPolicy(std::uint64_t dispatch_depth) : depth_(dispatch_depth) {}
-  static Result<std::unique_ptr<RequestPolicy>> make(const Parameters& parameters);
 
   [[nodiscard]] std::string name() const override;
   void add(const QueuedRequest& request, Nanos now) override;

@@ -1,33 +1,15 @@
 #include "policy/request/window.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cassert>
 
-#include "policy/request/parameters.h"
+#include "policy/request/registry.h"
 
 namespace tutti {
 namespace {
 
-constexpr std::uint64_t kPaperIds = 32768;
 // A tag is the client's word; a sum of tags must not wrap.
 constexpr std::uint64_t kLargestLoad = std::uint64_t{1} << 48U;
-
-constexpr std::array<std::string_view, 3> kOrders = {"id", "rotated", "smallest"};
-constexpr std::array<std::string_view, 2> kWithins = {"offset", "arrival"};
-constexpr std::array<std::string_view, 2> kLoads = {"burst", "operations"};
-constexpr std::array<std::string_view, 2> kClocks = {"client", "server"};
-constexpr std::array<std::string_view, 2> kFlags = {"false", "true"};
-
-Nanos milliseconds(std::uint64_t count) { return Nanos(static_cast<std::int64_t>(count) * 1'000'000); }
-
-bool power_of_two_apart(Nanos shorter, Nanos longer) {
-  return shorter <= longer && longer.millis() % shorter.millis() == 0 &&
-         std::has_single_bit(static_cast<std::uint64_t>(longer / shorter));
-}
 
 // An adaptive grid begins one step longer: while nothing is known of the load, a window that ends in the middle of a
 // burst costs more than one that is too long.
@@ -37,104 +19,17 @@ WindowGrid make_grid(const WindowOptions& options) {
   return {first, options.min_interval, options.max_interval};
 }
 
+Result<std::unique_ptr<RequestPolicy>> make(const Parameters& parameters) {
+  const auto options = read_window_options(parameters);
+  if (!options.ok()) return options.status();
+  return std::unique_ptr<RequestPolicy>(std::make_unique<WindowPolicy>(*options));
+}
+
 }  // namespace
 
-std::uint64_t paper_application_id(std::uint64_t application) {
-  return application < kPaperIds ? application : mix64(application) % kPaperIds;
-}
-
-std::uint64_t paper_priority(Nanos request_time, Nanos interval, std::uint64_t application) {
-  const auto time = static_cast<std::uint64_t>(std::max<std::int64_t>(request_time.millis(), 0));
-  return time / static_cast<std::uint64_t>(interval.millis()) * kPaperIds + paper_application_id(application);
-}
-
-std::uint64_t window_turn(std::uint64_t window_number, std::uint64_t application) {
-  const std::uint64_t turn = mix64(mix64(window_number / 2) ^ application);
-  return window_number % 2 == 0 ? turn : ~turn;
-}
-
-std::string with_default_interval(std::string_view policy, bool rotational) {
-  if (policy.substr(0, policy.find(';')) != "window" || policy.find(";interval=") != std::string_view::npos) {
-    return std::string(policy);
-  }
-  return fmt::format("{};interval={}", policy, rotational ? 1000 : 250);
-}
-
-std::vector<std::string_view> WindowPolicy::parameters() {
-  return {"interval", "request_clock", "dispatch_depth", "together", "quantum",      "order",       "within",
-          "load",     "patience",      "unit",           "adaptive", "min_interval", "max_interval"};
-}
-
-Result<std::unique_ptr<RequestPolicy>> WindowPolicy::make(const Parameters& parameters) {
-  constexpr std::uint64_t kDay = 86'400'000;
-  WindowOptions options;
-  Status wrong;
-  const auto take = [&wrong](auto result, auto store) {
-    if (result.ok()) {
-      store(*result);
-    } else if (wrong.ok()) {
-      wrong = result.status();
-    }
-  };
-  const auto interval = [&](std::string_view key, Nanos& into) {
-    take(parameters.number(key, static_cast<std::uint64_t>(into.millis()), 1, kDay),
-         [&](std::uint64_t ms) { into = milliseconds(ms); });
-  };
-  interval("interval", options.interval);
-  interval("min_interval", options.min_interval);
-  interval("max_interval", options.max_interval);
-  take(parameters.number("dispatch_depth", options.dispatch_depth, 1, 1024),
-       [&](std::uint64_t depth) { options.dispatch_depth = depth; });
-  take(parameters.number("together", options.together, 1, 1024),
-       [&](std::uint64_t together) { options.together = together; });
-  take(parameters.bytes("quantum", options.quantum, 4_KiB),
-       [&](Bytes quantum) { options.quantum = quantum; });
-  take(parameters.choice("request_clock", 0, kClocks),
-       [&](std::size_t clock) { options.request_clock = static_cast<WindowOptions::RequestClock>(clock); });
-  take(parameters.choice("order", 0, kOrders),
-       [&](std::size_t order) { options.order = static_cast<WindowOptions::Order>(order); });
-  take(parameters.choice("within", 0, kWithins),
-       [&](std::size_t within) { options.within = static_cast<WindowOptions::Within>(within); });
-  take(parameters.choice("load", 0, kLoads),
-       [&](std::size_t load) { options.load = static_cast<WindowOptions::Load>(load); });
-  take(parameters.number("patience", options.patience, 0, 1024),
-       [&](std::uint64_t windows) { options.patience = windows; });
-  take(parameters.bytes("unit", options.unit, 1_B), [&](Bytes unit) { options.unit = unit; });
-  take(parameters.choice("adaptive", 0, kFlags), [&](std::size_t flag) { options.adaptive = flag == 1; });
-  if (!wrong.ok()) return wrong;
-  if (options.adaptive && !(power_of_two_apart(options.min_interval, options.interval) &&
-                            power_of_two_apart(options.interval, options.max_interval))) {
-    return Status(
-        Code::invalid,
-        fmt::format("adaptive=true with min_interval={}, interval={}, max_interval={}: use ascending ones, "
-                    "each a power of two times the one before",
-                    options.min_interval.millis(), options.interval.millis(), options.max_interval.millis()));
-  }
-  return std::unique_ptr<RequestPolicy>(std::make_unique<WindowPolicy>(options));
-}
+constinit const Registration<RequestPolicy> request_policies::window = {"window", kWindowParameters, make};
 
 WindowPolicy::WindowPolicy(const WindowOptions& options) : options_(options), grid_(make_grid(options)) {}
-
-std::string WindowPolicy::name() const {
-  const auto size = [](Bytes bytes) {
-    return bytes == Bytes::max() ? "max" : fmt::format("{}", bytes.count());
-  };
-  std::string name = fmt::format("window;interval={};dispatch_depth={};quantum={};order={}",
-                                 options_.interval.millis(), options_.dispatch_depth, size(options_.quantum),
-                                 kOrders.at(static_cast<std::size_t>(options_.order)));
-  if (options_.order == WindowOptions::Order::smallest) {
-    name += fmt::format(";load={};patience={};unit={}", kLoads.at(static_cast<std::size_t>(options_.load)),
-                        options_.patience, size(options_.unit));
-  }
-  if (options_.together > 1) name += fmt::format(";together={}", options_.together);
-  if (options_.within == WindowOptions::Within::arrival) name += ";within=arrival";
-  if (options_.request_clock == WindowOptions::RequestClock::server) name += ";request_clock=server";
-  if (options_.adaptive) {
-    name += fmt::format(";adaptive=true;min_interval={};max_interval={}", options_.min_interval.millis(),
-                        options_.max_interval.millis());
-  }
-  return name;
-}
 
 PolicyCounters WindowPolicy::counters() const {
   PolicyCounters counters = counters_;
@@ -231,25 +126,12 @@ void WindowPolicy::add_load(Group& group, const QueuedRequest& request) const {
   group.load = std::min(group.load + tag, kLargestLoad);
 }
 
-WindowPolicy::Rank WindowPolicy::rank_of(const Group& group) const {
-  const TimeWindow& window = group.window;
-  switch (options_.order) {
-    case WindowOptions::Order::rotated:
-      return {window.start, window_turn(window.number, group.application), group.application};
-    case WindowOptions::Order::smallest: {
-      const auto width = static_cast<std::uint64_t>(std::bit_width(group.load / options_.unit.count()));
-      const std::uint64_t demotion = std::min(options_.patience, width);
-      return {window.start + demotion * window.grains, group.load, group.application};
-    }
-    case WindowOptions::Order::id:
-      break;
-  }
-  // Compared as a pair, which is the paper's window * 32768 + id.
-  return {window.start, paper_application_id(group.application), group.application};
+WindowRank WindowPolicy::rank_of(const Group& group) const {
+  return window_rank(options_, group.window, group.application, group.load);
 }
 
 // A dispatch counts once, with the first arrival that ranks before it.
-void WindowPolicy::note_crossovers(const Rank& arrived) {
+void WindowPolicy::note_crossovers(const WindowRank& arrived) {
   for (InService& each : in_service_) {
     if (each.crossed || !(arrived < each.rank)) continue;
     each.crossed = true;

@@ -6,24 +6,22 @@
 // With an adaptive one each server chooses its interval from what it measures, so two servers may differ for
 // a while. What keeps that harmless:
 //  - The choice is from a grid, shortest * 2^k up to longest, and windows begin at multiples of their length
-//  since
-//    1970. So the windows of two servers nest, they never overlap halfway: whatever lies in different windows
-//    of the longer interval has the same order on both, and inside one of them both serve one application at
-//    a time.
+//    since 1970. So the windows of two servers nest, they never overlap halfway: whatever lies in different
+//    windows of the longer interval has the same order on both, and inside one of them both serve one
+//    application at a time.
 //  - An interval holds from a window's begin on, and a longer one only from a begin that is its own multiple
-//  too.
-//    So the windows of one server do not overlap, and a request's window never changes.
+//    too. So the windows of one server do not overlap, and a request's window never changes.
 //  - A server changes only when the measure has left a band around the present interval, so servers that bear
 //    the same load, as those of a striped file do, settle on the same.
 // Servers whose loads differ are idle to different degrees; those with little to do have short queues, and
 // there the order matters little. A site that wants certainty takes interval() as advice and sets it
 // everywhere by `tutti policy set`, which all servers adopt from the same window.
 //
-// What it follows: sixteen times the time from arrival to end of a request, on average. In a window as long as one of
-// them each application gets one turn with all its processes; an application that comes back within the window goes on
-// with its turn, so windows of some rounds let whole bursts pass one behind the other. Longer ones add waiting for high
-// ids. The average comes from Little's law (queue length over time, by requests finished), so request sizes and service
-// times both count, and the order that the policy chose does not.
+// What it follows: sixteen times the time from arrival to end of a request, on average. In a window as long as
+// one of them each application gets one turn with all its processes; an application that comes back within the
+// window goes on with its turn, so windows of some rounds let whole bursts pass one behind the other. Longer
+// ones add waiting for high ids. The average comes from Little's law (queue length over time, by requests
+// finished), so request sizes and service times both count, and the order that the policy chose does not.
 #pragma once
 
 #include <cstddef>

@@ -3,11 +3,10 @@
 //   'S'                               superblock: format, cluster, next inode number, counts
 //   'I' inode                         inode: a file, directory or symbolic link
 //   'D' parent name                   directory entry: one scan lists a directory in the order of its names
-//   'O' server inode                  orphan: an object of a removed file that its data server still has to
-//   remove 'R' uid client sequence           what was answered to a change, in case the client repeats it
-//   (meta_repeat.h)
-//   'C' key                           counter (meta_counters.h)
-//   'L'                               there may be locks (meta_locks.h)
+//   'O' server inode                  orphan: an object of a removed file that its data server still has to remove
+//   'R' uid client sequence           what was answered to a change, in case the client repeats it (repeat.h)
+//   'C' key                           counter (counters.h)
+//   'L'                               there may be locks (locks.h)
 //
 // Numbers in keys are big-endian, so that keys sort as they do; in records little-endian. Every record starts
 // with its version; decode functions return Code::malformed for bytes that are not a sound record.

@@ -85,7 +85,7 @@ TEST(Experiments, ARunRepeatsToTheByteWhateverTheThreads) {
     options.seed = seed;
     const auto report = (*experiment)->run(options);
     EXPECT_TRUE(report.ok());
-    return to_json(**experiment, options, *report).dump();
+    return to_json({(*experiment)->name, (*experiment)->shows, seed}, *report).dump();
   };
   const std::string first = text(1, 1);
   EXPECT_EQ(first, text(3, 1));

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "lab/experiments/window/coordination.h"
+#include "lab/experiments/experiment.h"
 #include "lab/experiments/window/series.h"
 
 namespace tutti {
@@ -42,9 +42,7 @@ struct Pair {
   std::size_t with;
 };
 
-}  // namespace
-
-Result<Report> coord_apps(const ExperimentOptions& options) {
+Result<Report> run(const ExperimentOptions& options) {
   const std::vector<std::uint32_t> counts = options.quick
                                                 ? std::vector<std::uint32_t>{2, 10}
                                                 : std::vector<std::uint32_t>{2, 4, 6, 8, 10, 12, 14, 16};
@@ -102,5 +100,10 @@ Result<Report> coord_apps(const ExperimentOptions& options) {
       "give, and what it saves in seeks.");
   return report;
 }
+
+}  // namespace
+
+constinit const Experiment known_experiments::coord_apps = {
+    "coord-apps", "completion time by number of applications, as bursts and as closed loops", run};
 
 }  // namespace tutti

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lab/experiments/window/coordination.h"
+#include "lab/experiments/experiment.h"
 #include "lab/experiments/window/series.h"
 #include "policy/request/analysis.h"
 
@@ -47,9 +47,7 @@ struct Point {
   std::size_t runs;
 };
 
-}  // namespace
-
-Result<Report> coord_model(const ExperimentOptions& options) {
+Result<Report> run(const ExperimentOptions& options) {
   Series series(options, 1);
   std::vector<Point> points;
   for (const std::uint32_t applications : {2U, 4U, 8U, 16U, 32U}) {
@@ -96,5 +94,10 @@ Result<Report> coord_model(const ExperimentOptions& options) {
   report.figure("worst_error", rounded(worst), {}, "<= 0.03");
   return report;
 }
+
+}  // namespace
+
+constinit const Experiment known_experiments::coord_model = {
+    "coord-model", "the formulas of completion time against simulation", run};
 
 }  // namespace tutti

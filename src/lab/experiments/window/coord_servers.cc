@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "lab/experiments/window/coordination.h"
+#include "lab/experiments/experiment.h"
 #include "lab/experiments/window/series.h"
 
 namespace tutti {
@@ -62,9 +62,7 @@ double reduction_at(const Series& series, const std::vector<Point>& points, Medi
   return mean(saved);
 }
 
-}  // namespace
-
-Result<Report> coord_servers(const ExperimentOptions& options) {
+Result<Report> run(const ExperimentOptions& options) {
   Series series(options, options.quick ? 2 : 3);
   std::vector<Point> points;
   for (const Medium medium : {Medium::hdd, Medium::ssd}) {
@@ -99,5 +97,10 @@ Result<Report> coord_servers(const ExperimentOptions& options) {
       "All figures are means over 8, 16 and 32 processes, reads and writes; rows give each.");
   return report;
 }
+
+}  // namespace
+
+constinit const Experiment known_experiments::coord_servers = {"coord-servers",
+                                                               "completion time by number of servers", run};
 
 }  // namespace tutti

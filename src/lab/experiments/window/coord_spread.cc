@@ -1,5 +1,5 @@
 // coord-spread: figures 3 and 5. One request of each application reaches all servers; how far apart do they finish?
-#include "lab/experiments/window/coordination.h"
+#include "lab/experiments/experiment.h"
 #include "lab/experiments/window/series.h"
 
 namespace tutti {
@@ -18,9 +18,7 @@ std::size_t add(Series& series, Medium medium, const std::string& policy) {
   });
 }
 
-}  // namespace
-
-Result<Report> coord_spread(const ExperimentOptions& options) {
+Result<Report> run(const ExperimentOptions& options) {
   Series series(options, options.quick ? 3 : 20);
   std::size_t points[2][2];
   for (const Medium medium : {Medium::hdd, Medium::ssd}) {
@@ -50,5 +48,10 @@ Result<Report> coord_spread(const ExperimentOptions& options) {
   report.figure("ssd_spread_window", spread(1, 1), 1.2, "<= 1.2");
   return report;
 }
+
+}  // namespace
+
+constinit const Experiment known_experiments::coord_spread = {
+    "coord-spread", "ten applications, one request each: how far apart the servers finish", run};
 
 }  // namespace tutti

@@ -1,5 +1,5 @@
 // coord-sync: figure 1. Synchronization within a request, of collective I/O, and between requests by barriers.
-#include "lab/experiments/window/coordination.h"
+#include "lab/experiments/experiment.h"
 #include "lab/experiments/window/series.h"
 
 namespace tutti {
@@ -29,9 +29,7 @@ std::vector<Kind> kinds() {
   return {{"within_request", within}, {"collective", collective}, {"between_requests", between}};
 }
 
-}  // namespace
-
-Result<Report> coord_sync(const ExperimentOptions& options) {
+Result<Report> run(const ExperimentOptions& options) {
   Series series(options, options.quick ? 2 : 10);
   struct Pair {
     std::string name;
@@ -64,5 +62,10 @@ Result<Report> coord_sync(const ExperimentOptions& options) {
   report.notes.push_back("10 applications, 8 servers; completion of one request or collective operation.");
   return report;
 }
+
+}  // namespace
+
+constinit const Experiment known_experiments::coord_sync = {
+    "coord-sync", "the three kinds of synchronization, with and without coordination", run};
 
 }  // namespace tutti

@@ -1,7 +1,7 @@
 // coord-window: figure 8. Ten applications of four kinds in closed loops, by the length of the window.
 #include <algorithm>
 
-#include "lab/experiments/window/coordination.h"
+#include "lab/experiments/experiment.h"
 #include "lab/experiments/window/series.h"
 
 namespace tutti {
@@ -116,9 +116,7 @@ Status add_objections(const ExperimentOptions& options, Report& report) {
   return {};
 }
 
-}  // namespace
-
-Result<Report> coord_window(const ExperimentOptions& options) {
+Result<Report> run(const ExperimentOptions& options) {
   const std::vector<int> intervals = {250, 500, 1000, 2000};
   Series series(options, options.quick ? 1 : 12);
   std::vector<Case> cases;
@@ -169,5 +167,10 @@ Result<Report> coord_window(const ExperimentOptions& options) {
   TUTTI_TRY(add_objections(options, report));
   return report;
 }
+
+}  // namespace
+
+constinit const Experiment known_experiments::coord_window = {
+    "coord-window", "completion time and bandwidth by length of the window", run};
 
 }  // namespace tutti

@@ -1,4 +1,4 @@
-#include "policy/request/parameters.h"
+#include "policy/parameters.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,8 +10,17 @@
 
 namespace tutti {
 
-Result<Parameters> Parameters::parse(std::string_view policy, std::string_view text,
-                                     std::span<const std::string_view> known) {
+namespace {
+
+Status unknown_parameter(std::string_view pair, std::span<const std::string_view> known) {
+  if (known.empty()) return {Code::invalid, fmt::format("'{}': it takes no parameters", pair)};
+  return {Code::invalid,
+          fmt::format("'{}' is not one of its parameters: use {}=VALUE", pair, fmt::join(known, "=VALUE, "))};
+}
+
+}  // namespace
+
+Result<Parameters> Parameters::parse(std::string_view text, std::span<const std::string_view> known) {
   Parameters parameters;
   while (!text.empty()) {
     text.remove_prefix(1);
@@ -20,9 +29,7 @@ Result<Parameters> Parameters::parse(std::string_view policy, std::string_view t
     const auto equals = pair.find('=');
     const std::string_view key = pair.substr(0, equals);
     if (equals == std::string_view::npos || std::find(known.begin(), known.end(), key) == known.end()) {
-      return Status(Code::invalid,
-                    fmt::format("request policy {}: '{}' is not one of its parameters: use {}=VALUE", policy,
-                                pair, fmt::join(known, "=VALUE, ")));
+      return unknown_parameter(pair, known);
     }
     parameters.values_.insert_or_assign(std::string(key), std::string(pair.substr(equals + 1)));
   }

@@ -1,4 +1,6 @@
-#include "cli/lab/lab_real.h"
+// coord-spread in reality: 4 applications of 4 MPI ranks on 4 data servers of this host, with the modelled disk in real time;
+// a cluster in a temporary directory for each policy.
+#include "cli/lab/real_run.h"
 
 #include <csignal>
 #include <memory>
@@ -7,9 +9,9 @@
 #include "cli/child.h"
 #include "cli/client.h"
 #include "cli/cluster/local_cluster.h"
+#include "cli/cluster/temporary_cluster.h"
 #include "cli/mpi_program.h"
 #include "cli/output.h"
-#include "cli/cluster/temporary_cluster.h"
 #include "lab/experiments/window/testbed.h"
 
 namespace tutti::cli {
@@ -115,9 +117,7 @@ Result<double> mean_completion(const Globals& globals, const MpiProgram& program
   return mean(all);
 }
 
-}  // namespace
-
-Result<Report> run_real_spread(const Globals& globals) {
+Result<Report> run(const Globals& globals) {
   const auto program = find_mpi_program();
   if (!program.ok()) return program.status();
   std::signal(SIGPIPE, SIG_IGN);
@@ -155,5 +155,10 @@ Result<Report> run_real_spread(const Globals& globals) {
                 ">= 0.2");
   return report;
 }
+
+}  // namespace
+
+constinit const RealRun real_runs::coord_spread = {
+    "coord-spread", "with daemons and MPI ranks of this host, the modelled disk in real time", run};
 
 }  // namespace tutti::cli

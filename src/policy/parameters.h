@@ -1,4 +1,4 @@
-// Parameters: what stands behind the name of a policy, "fcfs;dispatch_depth=8", as its maker reads it.
+// Parameters: what stands behind the name of a policy of any kind, "fcfs;dispatch_depth=8", as its maker reads it.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,8 @@ namespace tutti {
 
 class Parameters {
  public:
-  // The text after the name: "" or ";key=value;...". Keys that are not known are errors that list the known
-  // ones.
-  static Result<Parameters> parse(std::string_view policy, std::string_view text,
-                                  std::span<const std::string_view> known);
+  // The text after the name: "" or ";key=value;...". A key that is not known is Code::invalid with the known ones.
+  static Result<Parameters> parse(std::string_view text, std::span<const std::string_view> known);
 
   // Each returns `otherwise` where the key is missing.
   [[nodiscard]] Result<std::uint64_t> number(std::string_view key, std::uint64_t otherwise, std::uint64_t low,

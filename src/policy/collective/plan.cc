@@ -1,0 +1,18 @@
+#include "policy/collective/plan.h"
+
+#include <algorithm>
+
+namespace tutti {
+
+Extent bounds_of(std::span<const RankFacts> ranks) {
+  Bytes first = Bytes::max();
+  Bytes end;
+  for (const RankFacts& rank : ranks) {
+    if (rank.bytes == 0_B) continue;
+    first = std::min(first, rank.bounds.offset);
+    end = std::max(end, rank.bounds.end());
+  }
+  return end == 0_B ? Extent() : Extent{first, end - first};
+}
+
+}  // namespace tutti

@@ -1,0 +1,104 @@
+#include "policy/request/window_options.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <bit>
+
+#include "policy/parameters.h"
+
+namespace tutti {
+namespace {
+
+constexpr std::array<std::string_view, 3> kOrders = {"id", "rotated", "smallest"};
+constexpr std::array<std::string_view, 2> kWithins = {"offset", "arrival"};
+constexpr std::array<std::string_view, 2> kLoads = {"burst", "operations"};
+constexpr std::array<std::string_view, 2> kClocks = {"client", "server"};
+constexpr std::array<std::string_view, 2> kFlags = {"false", "true"};
+
+Nanos milliseconds(std::uint64_t count) { return Nanos(static_cast<std::int64_t>(count) * 1'000'000); }
+
+bool power_of_two_apart(Nanos shorter, Nanos longer) {
+  return shorter <= longer && longer.millis() % shorter.millis() == 0 &&
+         std::has_single_bit(static_cast<std::uint64_t>(longer / shorter));
+}
+
+}  // namespace
+
+std::string with_default_interval(std::string_view policy, bool rotational) {
+  if (policy.substr(0, policy.find(';')) != "window" || policy.find(";interval=") != std::string_view::npos) {
+    return std::string(policy);
+  }
+  return fmt::format("{};interval={}", policy, rotational ? 1000 : 250);
+}
+
+Result<WindowOptions> read_window_options(const Parameters& parameters) {
+  constexpr std::uint64_t kDay = 86'400'000;
+  WindowOptions options;
+  Status wrong;
+  const auto take = [&wrong](auto result, auto store) {
+    if (result.ok()) {
+      store(*result);
+    } else if (wrong.ok()) {
+      wrong = result.status();
+    }
+  };
+  const auto interval = [&](std::string_view key, Nanos& into) {
+    take(parameters.number(key, static_cast<std::uint64_t>(into.millis()), 1, kDay),
+         [&](std::uint64_t ms) { into = milliseconds(ms); });
+  };
+  interval("interval", options.interval);
+  interval("min_interval", options.min_interval);
+  interval("max_interval", options.max_interval);
+  take(parameters.number("dispatch_depth", options.dispatch_depth, 1, 1024),
+       [&](std::uint64_t depth) { options.dispatch_depth = depth; });
+  take(parameters.number("together", options.together, 1, 1024),
+       [&](std::uint64_t together) { options.together = together; });
+  take(parameters.bytes("quantum", options.quantum, 4_KiB),
+       [&](Bytes quantum) { options.quantum = quantum; });
+  take(parameters.choice("request_clock", 0, kClocks),
+       [&](std::size_t clock) { options.request_clock = static_cast<WindowOptions::RequestClock>(clock); });
+  take(parameters.choice("order", 0, kOrders),
+       [&](std::size_t order) { options.order = static_cast<WindowOptions::Order>(order); });
+  take(parameters.choice("within", 0, kWithins),
+       [&](std::size_t within) { options.within = static_cast<WindowOptions::Within>(within); });
+  take(parameters.choice("load", 0, kLoads),
+       [&](std::size_t load) { options.load = static_cast<WindowOptions::Load>(load); });
+  take(parameters.number("patience", options.patience, 0, 1024),
+       [&](std::uint64_t windows) { options.patience = windows; });
+  take(parameters.bytes("unit", options.unit, 1_B), [&](Bytes unit) { options.unit = unit; });
+  take(parameters.choice("adaptive", 0, kFlags), [&](std::size_t flag) { options.adaptive = flag == 1; });
+  if (!wrong.ok()) return wrong;
+  if (options.adaptive && !(power_of_two_apart(options.min_interval, options.interval) &&
+                            power_of_two_apart(options.interval, options.max_interval))) {
+    return Status(
+        Code::invalid,
+        fmt::format("adaptive=true with min_interval={}, interval={}, max_interval={}: use ascending ones, "
+                    "each a power of two times the one before",
+                    options.min_interval.millis(), options.interval.millis(), options.max_interval.millis()));
+  }
+  return options;
+}
+
+std::string window_name(const WindowOptions& options) {
+  const auto size = [](Bytes bytes) {
+    return bytes == Bytes::max() ? "max" : fmt::format("{}", bytes.count());
+  };
+  std::string name = fmt::format("window;interval={};dispatch_depth={};quantum={};order={}",
+                                 options.interval.millis(), options.dispatch_depth, size(options.quantum),
+                                 kOrders.at(static_cast<std::size_t>(options.order)));
+  if (options.order == WindowOptions::Order::smallest) {
+    name += fmt::format(";load={};patience={};unit={}", kLoads.at(static_cast<std::size_t>(options.load)),
+                        options.patience, size(options.unit));
+  }
+  if (options.together > 1) name += fmt::format(";together={}", options.together);
+  if (options.within == WindowOptions::Within::arrival) name += ";within=arrival";
+  if (options.request_clock == WindowOptions::RequestClock::server) name += ";request_clock=server";
+  if (options.adaptive) {
+    name += fmt::format(";adaptive=true;min_interval={};max_interval={}", options.min_interval.millis(),
+                        options.max_interval.millis());
+  }
+  return name;
+}
+
+}  // namespace tutti
