@@ -109,7 +109,7 @@ class DataServer::Session {
     const auto message = message_of(builder, status);
     const auto version = builder.CreateString(kVersion.data(), kVersion.size());
     builder.Finish(wire::CreateSessionReply(builder, code_of(status), message,
-                                            server_.env_.clock.wall().count(), server_.options_.cluster,
+                                            server_.cluster_clock_.now().count(), server_.options_.cluster,
                                             server_.options_.index, version));
     TUTTI_CO_TRY(connection().send(wire::reply_type(wire::Type::session), id, wire::bytes(builder)));
     co_return status;
@@ -132,10 +132,6 @@ class DataServer::Session {
         return truncate(frame);
       case wire::Type::status:
         return server_status(frame.id);
-      case wire::Type::cluster:
-        return cluster(frame);
-      case wire::Type::policy_change:
-        return policy_change(frame);
       case wire::Type::applications:
         return applications(frame);
       default:
@@ -152,7 +148,7 @@ class DataServer::Session {
 
   // A client shows the same capability again and again: its hash is made once.
   [[nodiscard]] Status check(const wire::Capability& capability, std::uint32_t rights) {
-    const Nanos wall = server_.env_.clock.wall();
+    const Nanos wall = server_.cluster_clock_.now();
     if (std::memcmp(&capability, &genuine_, sizeof(genuine_)) == 0)
       return ServerKey::permits(capability, rights, wall);
     Status status = server_.key_.check(capability, rights, wall);
@@ -336,31 +332,6 @@ class DataServer::Session {
     return connection().send(wire::reply_type(wire::Type::status), id, wire::bytes(builder));
   }
 
-  Status cluster(const Frame& frame) {
-    if (wire::parse<wire::ClusterRequest>(frame.payload) == nullptr)
-      return {Code::malformed, "cluster request"};
-    const PolicyVersion& active = server_.policy_switch_.active();
-    flatbuffers::FlatBufferBuilder builder(256);
-    const auto policy = builder.CreateString(server_.dispatcher_.policy_name());
-    wire::ClusterReplyBuilder fields(builder);
-    fields.add_wall(server_.env_.clock.wall().count());
-    fields.add_version(active.version);
-    fields.add_change(active.change);
-    fields.add_policy(policy);
-    fields.add_from(active.from.count());
-    fields.add_rotational(server_.options_.rotational);
-    builder.Finish(fields.Finish());
-    return connection().send(wire::reply_type(wire::Type::cluster), frame.id, wire::bytes(builder));
-  }
-
-  Status policy_change(const Frame& frame) {
-    const auto message = read_policy_change(server_.key_, frame.payload, server_.cluster_clock_.now());
-    if (message.code() == Code::malformed) return message.status();
-    reply(wire::Type::policy_change, frame.id,
-          message.ok() ? server_.policy_switch_.take(*message) : message.status());
-    return {};
-  }
-
   Status applications(const Frame& frame) {
     if (wire::parse<wire::ApplicationsRequest>(frame.payload) == nullptr)
       return {Code::malformed, "applications request"};
@@ -386,10 +357,9 @@ DataServer::DataServer(Env env, Store& store, std::unique_ptr<RequestPolicy> pol
       started_(env_.clock.now()),
       cluster_clock_(env_.clock),
       dispatcher_(env_, store, std::move(policy), options_.boot, options_.read_grant),
-      follower_(env_, {options_.meta, options_.cluster, 0},
-                fmt::format("tutti data server {}", options_.index), cluster_clock_,
-                [this](const wire::ClusterReply& reply) { policy_switch_.heard(reply); }),
-      policy_switch_(env_, dispatcher_, cluster_clock_, options_.rotational, [this] { follower_.ask_now(); }),
+      member_(env_, key_, {options_.coordinator, options_.cluster, options_.index, options_.rotational},
+              cluster_clock_, dispatcher_, policy_switch_),
+      policy_switch_(env_, dispatcher_, cluster_clock_, options_.rotational, [this] { member_.ask_now(); }),
       scope_(env_.clock.executor()) {}
 
 DataServer::~DataServer() = default;

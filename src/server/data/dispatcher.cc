@@ -54,6 +54,7 @@ Dispatcher::Dispatcher(const Env& env, Store& store, std::unique_ptr<RequestPoli
       policy_(std::move(policy)),
       boot_(boot),
       read_grant_(read_grant),
+      statistics_(env.clock.executor(), store),
       rate_(env.clock.now()),
       reply_(1024),
       ask_again_(*this),
@@ -87,6 +88,7 @@ void Dispatcher::add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, N
   added.generation = generation_;
   memory_ += added.memory();
   transfers_.emplace(request.id, std::move(transfer));
+  statistics_.arrived();
   policy_->add(request, now);
   dispatch();
   // Also while the way to its bytes is asked for.
@@ -118,11 +120,18 @@ void Dispatcher::change_policy(std::unique_ptr<RequestPolicy> policy) {
   ++generation_;
   ask_again_.disarm();
   const Nanos now = env_.clock.now();
+  if (advice_ && advice_->expiry > now) policy_->advise(*advice_, now);
   for (const std::uint64_t id : queued) {
     Transfer& transfer = *transfers_.at(id);
     policy_->add(transfer.request, now);
     transfer.generation = generation_;
   }
+  dispatch();
+}
+
+void Dispatcher::advise(Advice advice) {
+  advice_ = std::move(advice);
+  policy_->advise(*advice_, env_.clock.now());
   dispatch();
 }
 
@@ -223,6 +232,8 @@ void Dispatcher::end_turn(Turn& turn) {
     // Now, not with the reply: the account may go to another application when it has nothing here.
     if (!gone && transfer.status.ok()) accounting_.count(transfer.account, transfer.write, transfer.length);
     accounting_.ended(transfer.account, now);
+    statistics_.served(transfer.request.application, transfer.object, transfer.extents.front().offset,
+                       transfer.extents.back().end());
     rate_.note(now);
   } else if (transfer.in_store == 0) {
     if (!ours) policy_->add(transfer.request, now);
