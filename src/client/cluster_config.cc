@@ -301,9 +301,9 @@ queue_memory = {}
 read_grant = {}    # how far local readers of objects in memory read on without asking, while nobody waits
 metadata_limit = {}
 )",
-      kStateFormat, id, meta, alone, servers, policy, stripe_size.count(), stripe_count, log_level, mover, device,
-      capability_lifetime.count() / 1'000'000'000, max_request_age.count() / 1'000'000'000, max_queued,
-      max_queued_per_session, queue_memory.count(), read_grant.count(), metadata_limit.count());
+      kStateFormat, id, meta, alone, servers, policy, stripe_size.count(), stripe_count, log_level, mover,
+      device, capability_lifetime.count() / 1'000'000'000, max_request_age.count() / 1'000'000'000,
+      max_queued, max_queued_per_session, queue_memory.count(), read_grant.count(), metadata_limit.count());
   const std::string identity = identity_text(*this, std::filesystem::path(path).parent_path());
   return replace_file(path, text + identity + applications_text(applications), mode);
 }

@@ -353,7 +353,8 @@ Task<ServerStatus> server_status(const Env& env, ServerLink& link, const char* k
   row.requests_per_second = message->requests_per_second();
   if (message->leases() != nullptr && wire::aligned(message->leases())) {
     for (const wire::Lease* lease : *message->leases())
-      row.leases.push_back({lease->index(), lease->connected(), Nanos(lease->since()), Nanos(lease->heard())});
+      row.leases.push_back(
+          {lease->index(), lease->connected(), Nanos(lease->since()), Nanos(lease->heard())});
   }
   co_return row;
 }

@@ -132,9 +132,8 @@ Status SimCluster::start() {
   for (std::uint32_t server = 0; server < options_.servers; ++server) start_data(server);
   start_coordinator();
   start_meta();
-  simulation_.run_until([this] {
-    return !health_.ok() || (meta_ && meta_->ready && (!coordinator_ || coordinator_->ready));
-  });
+  simulation_.run_until(
+      [this] { return !health_.ok() || (meta_ && meta_->ready && (!coordinator_ || coordinator_->ready)); });
   return health_;
 }
 

@@ -45,7 +45,7 @@ struct SimClusterOptions {
   // real world. It has keep-alives, so the simulation never runs dry. Without, they keep the policy they were made with.
   bool coordinated = false;
   bool coordinator_alone = false;  // on a node of its own
-  Log log;  // of all servers and clients
+  Log log;                         // of all servers and clients
 };
 
 // A client process on one of the client nodes. Destroying it is the death of the process.

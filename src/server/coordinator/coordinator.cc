@@ -11,7 +11,7 @@ Coordinator::Coordinator(Env env, Kv& kv, ServerKey key, CoordinatorOptions opti
       members_(env, key, std::move(options.data_servers)),
       policy_(env, kv, members_, std::move(options.policy)) {}
 
-Task<Status> Coordinator::open() { co_return(co_await policy_.open()).with_context("request policy"); }
+Task<Status> Coordinator::open() { co_return (co_await policy_.open()).with_context("request policy"); }
 
 std::vector<wire::Lease> to_wire(const std::vector<Lease>& leases) {
   std::vector<wire::Lease> list;

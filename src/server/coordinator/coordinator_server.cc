@@ -32,8 +32,9 @@ Status check_cluster(KvWriter& kv, std::uint64_t cluster) {
   if (version > kRecordVersion)
     return {Code::version, "a newer Tutti wrote the store of the coordinator: use that one"};
   if (owner == cluster) return {};
-  return {Code::invalid, fmt::format("the store belongs to cluster {:x}, not to {:x}: correct the configuration",
-                                     owner, cluster)};
+  return {Code::invalid,
+          fmt::format("the store belongs to cluster {:x}, not to {:x}: correct the configuration", owner,
+                      cluster)};
 }
 
 }  // namespace

@@ -11,8 +11,7 @@ CoordinatorSession::CoordinatorSession(Coordinator& coordinator, Connection& con
 
 bool CoordinatorSession::knows(std::uint16_t type) {
   return type == wire::request_type(wire::Type::cluster) ||
-         type == wire::request_type(wire::Type::set_policy) ||
-         type == wire::request_type(wire::Type::join) ||
+         type == wire::request_type(wire::Type::set_policy) || type == wire::request_type(wire::Type::join) ||
          type == wire::request_type(wire::Type::statistics) ||
          type == wire::reply_type(wire::Type::policy_change);
 }

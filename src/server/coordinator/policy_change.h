@@ -23,7 +23,8 @@
 namespace tutti {
 
 struct PolicyVersion {
-  std::uint64_t version = 0;  // each change adds 1; 0: what the cluster file says, before the coordinator spoke
+  std::uint64_t version =
+      0;  // each change adds 1; 0: what the cluster file says, before the coordinator spoke
   std::uint64_t change = 0;  // drawn at random: tells two attempts at the same version apart
   std::string policy;
   Nanos from;  // cluster's time

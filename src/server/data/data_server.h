@@ -31,8 +31,8 @@ struct DataServerOptions {
   Bytes queue_memory = 256_MiB;  // of requests that wait, likewise; exceeded by one request at most
   // How far a local reader of objects in memory may read on without asking, while nobody waits; 0: never.
   Bytes read_grant = 4_MiB;
-  Nanos max_request_age = 60_s;  // a request time further back is taken as this far back
-  std::string coordinator;       // its address; its clock and policy count. Empty: the own ones do
+  Nanos max_request_age = 60_s;   // a request time further back is taken as this far back
+  std::string coordinator;        // its address; its clock and policy count. Empty: the own ones do
   ApplicationRules applications;  // which ids clients may use, if they are enforced
   bool rotational = false;        // the store is on a rotating disk
 };

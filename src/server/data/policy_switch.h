@@ -9,8 +9,8 @@
 
 #include "env/cluster_clock.h"
 #include "env/env.h"
-#include "server/data/dispatcher.h"
 #include "server/coordinator/policy_change.h"
+#include "server/data/dispatcher.h"
 
 namespace tutti {
 

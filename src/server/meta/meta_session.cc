@@ -98,8 +98,8 @@ Task<void> MetaSession::run() {
 }
 
 Task<bool> MetaSession::welcome() {
-  const auto client = co_await greet(service_.env, *connection_, service_.options.cluster, service_.clock,
-                                     "metadata server");
+  const auto client =
+      co_await greet(service_.env, *connection_, service_.options.cluster, service_.clock, "metadata server");
   if (client.code() == Code::malformed) complain(client.status().message());
   if (!client.ok()) co_return false;
   client_ = *client;
@@ -120,8 +120,7 @@ Caller MetaSession::caller() const {
 }
 
 Signer MetaSession::signer() const {
-  return {service_.key, connection_->peer().uid,
-          service_.clock.now() + service_.options.capability_lifetime};
+  return {service_.key, connection_->peer().uid, service_.clock.now() + service_.options.capability_lifetime};
 }
 
 Ticket MetaSession::ticket(const Frame& frame, std::uint64_t sequence) const {

@@ -20,10 +20,10 @@
 #include "server/coordinator/coordinator_session.h"
 #include "server/meta/edit.h"
 #include "server/meta/locks.h"
+#include "server/meta/meta_server.h"
 #include "server/meta/purge.h"
 #include "server/meta/repeat.h"
 #include "server/meta/reply.h"
-#include "server/meta/meta_server.h"
 
 namespace tutti::meta {
 

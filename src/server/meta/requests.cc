@@ -275,7 +275,8 @@ bool MetaSession::on_set_attributes(const Frame& frame) {
 
 Status MetaSession::check_own(const wire::Capability& capability) const {
   if (!service_.key.genuine(capability) || capability.uid() != connection_->peer().uid ||
-      (capability.rights() & ~std::uint32_t{wire::kRightRead | wire::kRightWrite | wire::kRightLength}) != 0) {
+      (capability.rights() & ~std::uint32_t{wire::kRightRead | wire::kRightWrite | wire::kRightLength}) !=
+          0) {
     return {Code::permission, "the capability is not yours"};
   }
   const Nanos lapsed = service_.clock.now() - Nanos(capability.expiry());
