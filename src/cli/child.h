@@ -10,7 +10,7 @@
 
 #include "base/status.h"
 #include "base/units.h"
-#include "cli/local_files.h"
+#include "env/real/local_files.h"
 
 namespace tutti::cli {
 

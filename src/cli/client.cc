@@ -9,7 +9,7 @@
 
 #include "base/hash.h"
 #include "base/parse.h"
-#include "cli/cluster/state_directory.h"
+#include "cli/cluster/choose_directory.h"
 #include "env/scope.h"
 
 namespace tutti::cli {
@@ -52,7 +52,7 @@ Result<ClusterConfig> find_cluster(const Globals& globals) {
   if (globals.directory.empty() && std::getenv("TUTTI_CLUSTER") != nullptr) {
     return ClusterConfig::load(default_cluster_file());
   }
-  const auto state = StateDirectory::choose(globals);
+  const auto state = choose_state_directory(globals);
   if (!state.ok()) return state.status();
   auto config = ClusterConfig::load(state->config_path());
   if (config.ok() || config.code() != Code::not_found) return config;

@@ -8,9 +8,9 @@
 
 #include "base/parse.h"
 #include "cli/client.h"
+#include "cli/cluster/choose_directory.h"
 #include "cli/command.h"
 #include "cli/installed.h"
-#include "cli/cluster/state_directory.h"
 
 namespace tutti::cli {
 namespace {
@@ -33,7 +33,7 @@ Result<std::string> cluster_file(const Globals& globals) {
   if (const auto config = find_cluster(globals); !config.ok()) return config.status();
   if (!globals.cluster.empty()) return globals.cluster;
   if (globals.directory.empty() && std::getenv("TUTTI_CLUSTER") != nullptr) return default_cluster_file();
-  const auto state = StateDirectory::choose(globals);
+  const auto state = choose_state_directory(globals);
   if (!state.ok()) return state.status();
   return state->config_path();
 }

@@ -61,6 +61,7 @@ void read_servers(ConfigReader& file, ClusterConfig& config) {
   for (const char* key : {"id", "meta", "data"}) file.require(key);
   config.id = file.identifier("id", 0);
   config.meta = file.string("meta");
+  config.coordinator = file.string("coordinator");
   config.data = file.strings("data");
   if (config.data.empty()) file.fail("data", "needs at least one data server");
   if (config.data.size() > kMaxServers)
@@ -262,6 +263,8 @@ Result<ClusterConfig> ClusterConfig::load(const std::string& path) {
     address = *std::move(absolute);
   };
   resolve(config.meta, "meta");
+  resolve(config.coordinator, "coordinator");
+  if (config.coordinator == config.meta) config.coordinator.clear();
   for (std::string& address : config.data) resolve(address, "data");
   TUTTI_TRY(file->finish());
   return config;
@@ -270,6 +273,10 @@ Result<ClusterConfig> ClusterConfig::load(const std::string& path) {
 Status ClusterConfig::save(const std::string& path, std::uint32_t mode) const {
   std::string servers;
   for (const std::string& address : data) servers += fmt::format("  \"{}\",\n", address);
+  const std::string alone =
+      coordinator.empty()
+          ? ""
+          : fmt::format("coordinator = \"{}\"   # unset: the metadata server is it\n", coordinator);
   const std::string text = fmt::format(
       R"(# A Tutti cluster. Daemons read it when they start: after a change, `tutti down` and `tutti up`.
 format = {}
@@ -277,7 +284,7 @@ id = "0x{:016x}"
 
 # "unix:PATH" or "tcp:HOST:PORT"; relative paths are taken from the directory of this file.
 meta = "{}"
-data = [
+{}data = [
 {}]
 
 policy = "{}"          # order of requests in the data servers
@@ -294,9 +301,9 @@ queue_memory = {}
 read_grant = {}    # how far local readers of objects in memory read on without asking, while nobody waits
 metadata_limit = {}
 )",
-      kStateFormat, id, meta, servers, policy, stripe_size.count(), stripe_count, log_level, mover, device,
-      capability_lifetime.count() / 1'000'000'000, max_request_age.count() / 1'000'000'000, max_queued,
-      max_queued_per_session, queue_memory.count(), read_grant.count(), metadata_limit.count());
+      kStateFormat, id, meta, alone, servers, policy, stripe_size.count(), stripe_count, log_level, mover,
+      device, capability_lifetime.count() / 1'000'000'000, max_request_age.count() / 1'000'000'000,
+      max_queued, max_queued_per_session, queue_memory.count(), read_grant.count(), metadata_limit.count());
   const std::string identity = identity_text(*this, std::filesystem::path(path).parent_path());
   return replace_file(path, text + identity + applications_text(applications), mode);
 }

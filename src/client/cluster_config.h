@@ -25,6 +25,7 @@ inline constexpr std::uint32_t kMaxServers = 4096;
 struct ClusterConfig {
   std::uint64_t id = 0;
   std::string meta;                // address
+  std::string coordinator;         // address of one that runs alone; empty: the metadata server is it
   std::vector<std::string> data;   // addresses; the order gives the numbers
   std::string policy = "fcfs";     // of request queues, with parameters: "fcfs;dispatch_depth=8"
   Bytes stripe_size = 64_KiB;      // default of new files
@@ -53,7 +54,11 @@ struct ClusterConfig {
   // Replaces the file at once, or not at all.
   [[nodiscard]] Status save(const std::string& path, std::uint32_t mode) const;
 
-  [[nodiscard]] ClusterMap map() const { return {id, meta, data}; }
+  [[nodiscard]] ClusterMap map() const { return {id, meta, data, coordinator}; }
+  // Where what holds for the cluster is asked: data servers and clients go there.
+  [[nodiscard]] const std::string& coordinator_address() const {
+    return coordinator.empty() ? meta : coordinator;
+  }
   // What a client of this user and program must do about its application id: for ClientOptions.
   [[nodiscard]] ApplicationRange application_range(const std::string& program) const;
   [[nodiscard]] MoverChoice mover_choice() const;

@@ -21,7 +21,8 @@ ClusterPolicy to_policy(const Channel::Reply& reply) {
 Task<Result<ClusterPolicy>> FileSystem::policy() {
   flatbuffers::FlatBufferBuilder builder(64);
   builder.Finish(wire::CreateClusterRequest(builder));
-  const auto reply = co_await impl_->ask_meta<wire::ClusterReply>(wire::Type::cluster, wire::bytes(builder));
+  const auto reply =
+      co_await impl_->ask_coordinator<wire::ClusterReply>(wire::Type::cluster, wire::bytes(builder));
   if (!reply.ok()) co_return reply.status();
   co_return to_policy(*reply);
 }
@@ -31,7 +32,7 @@ Task<Result<ClusterPolicy>> FileSystem::set_policy(std::string policy) {
   const auto text = builder.CreateString(policy);
   builder.Finish(wire::CreateSetPolicyRequest(builder, text));
   const auto reply =
-      co_await impl_->ask_meta<wire::ClusterReply>(wire::Type::set_policy, wire::bytes(builder));
+      co_await impl_->ask_coordinator<wire::ClusterReply>(wire::Type::set_policy, wire::bytes(builder));
   if (!reply.ok()) co_return reply.status();
   co_return to_policy(*reply);
 }

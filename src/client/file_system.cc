@@ -83,6 +83,8 @@ FileSystem::Impl::Impl(Env given, ClusterMap cluster, ClientOptions wanted)
       meta(env, session, "metadata server", map.meta, &cluster_clock),
       locks(env, meta),
       scope_(env.clock.executor()) {
+  if (!map.coordinator.empty() && map.coordinator != map.meta)
+    coordinator = std::make_unique<ServerLink>(env, session, "coordinator", map.coordinator);
   for (std::size_t i = 0; i < map.data.size(); ++i) {
     data.push_back(std::make_unique<ServerLink>(env, session, fmt::format("data server {}", i), map.data[i]));
   }
@@ -349,6 +351,11 @@ Task<ServerStatus> server_status(const Env& env, ServerLink& link, const char* k
   row.bytes_read = Bytes(message->bytes_read());
   row.bytes_written = Bytes(message->bytes_written());
   row.requests_per_second = message->requests_per_second();
+  if (message->leases() != nullptr && wire::aligned(message->leases())) {
+    for (const wire::Lease* lease : *message->leases())
+      row.leases.push_back(
+          {lease->index(), lease->connected(), Nanos(lease->since()), Nanos(lease->heard())});
+  }
   co_return row;
 }
 
@@ -357,6 +364,8 @@ Task<ServerStatus> server_status(const Env& env, ServerLink& link, const char* k
 Task<std::vector<ServerStatus>> FileSystem::status(Nanos patience) {
   std::vector<Task<ServerStatus>> tasks;
   tasks.push_back(server_status(impl_->env, impl_->meta, "meta", 0, patience));
+  if (impl_->coordinator)
+    tasks.push_back(server_status(impl_->env, *impl_->coordinator, "coordinator", 0, patience));
   for (std::size_t i = 0; i < impl_->data.size(); ++i) {
     tasks.push_back(
         server_status(impl_->env, *impl_->data[i], "data", static_cast<std::uint32_t>(i), patience));

@@ -27,6 +27,7 @@ struct ClusterMap {
   std::uint64_t id = 0;
   std::string meta;
   std::vector<std::string> data;
+  std::string coordinator = {};  // if it is not the metadata server
 };
 
 struct ClientOptions {
@@ -91,9 +92,17 @@ struct AttributeChange {
   std::optional<LayoutWish> layout;  // of a directory
 };
 
+// A data server's session with the coordinator, in the cluster's time.
+struct ServerLease {
+  std::uint32_t index = 0;
+  bool connected = false;
+  Nanos since;  // connected or not; 0: never was
+  Nanos heard;  // 0: never
+};
+
 struct ServerStatus {
   std::string address;
-  std::string kind;  // "meta" or "data"
+  std::string kind;  // "meta", "data" or, if it runs alone, "coordinator"
   Status reachable;  // ok if it answered; the rest counts only then
   std::uint32_t index = 0;
   std::string version, policy;
@@ -102,7 +111,8 @@ struct ServerStatus {
   std::uint32_t sessions = 0, queued = 0, in_service = 0;
   std::uint64_t reads = 0, writes = 0, files = 0;
   Bytes bytes_read, bytes_written;
-  double requests_per_second = 0;  // data servers: over the last ten seconds
+  double requests_per_second = 0;   // data servers: over the last ten seconds
+  std::vector<ServerLease> leases;  // of whoever is the coordinator: one for each data server
 };
 
 // The order of requests in the data servers.

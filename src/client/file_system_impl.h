@@ -26,6 +26,16 @@ class FileSystem::Impl {
     co_return reply;
   }
 
+  // The same with the coordinator, which is the metadata server unless the cluster map says otherwise.
+  template <typename Reply>
+  Task<Result<Channel::Reply>> ask_coordinator(wire::Type type, std::span<const std::byte> payload) {
+    ServerLink& link = coordinator ? *coordinator : meta;
+    auto reply = co_await link.call<Reply>(wire::request_type(type), payload);
+    if (!reply.ok()) co_return reply.status();
+    TUTTI_CO_TRY(wire::status_of(*flatbuffers::GetRoot<Reply>(reply->payload.data())));
+    co_return reply;
+  }
+
   // The cluster's time, or that of this host where the options say so.
   [[nodiscard]] Nanos wall() const { return options.correct_clock ? cluster_clock.now() : env.clock.wall(); }
   // The tag of an operation that begins now. `bottleneck` is the bytes of its most loaded server.
@@ -43,6 +53,7 @@ class FileSystem::Impl {
   const SessionInfo session;
   ClusterClock cluster_clock;
   ServerLink meta;
+  std::unique_ptr<ServerLink> coordinator;  // null: the metadata server
   std::vector<std::unique_ptr<ServerLink>> data;
   LockKeeper locks;
 

@@ -22,9 +22,10 @@ struct Channel::Call {
   Reply reply;
 };
 
-Channel::Channel(Executor& executor, std::unique_ptr<Connection> connection)
+Channel::Channel(Executor& executor, std::unique_ptr<Connection> connection, Handler handler)
     : executor_(executor),
       connection_(std::move(connection)),
+      handler_(std::move(handler)),
       active_(executor),
       ended_(executor),
       scope_(executor) {
@@ -57,7 +58,10 @@ Task<void> Channel::receive_loop() {
     }
     ++received_;
     const auto found = calls_.find(frame->id);
-    if (found == calls_.end()) continue;  // the caller has given up
+    if (found == calls_.end()) {  // the caller has given up, or the other side asks
+      if (handler_) handler_(*this, *frame);
+      continue;
+    }
     found->second->reply.type = frame->type;
     found->second->reply.payload.assign(frame->payload.begin(), frame->payload.end());
     found->second->done.set();

@@ -2,11 +2,13 @@
 //
 // call() sends a frame under a fresh id and waits for the frame that repeats it. Many calls may be under way; they
 // end in any order. When the connection is lost every call ends with Code::unavailable. A call whose frame is
-// destroyed forgets its reply. The channel must outlive its calls.
+// destroyed forgets its reply. The channel must outlive its calls. Where the other side asks too, a handler gets the
+// frames that answer no call; late replies are among them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -20,8 +22,10 @@ namespace tutti {
 
 class Channel {
  public:
+  // Called with a frame that answers no call. May close the channel, not destroy it.
+  using Handler = std::function<void(Channel&, const Frame&)>;
   // Starts to receive at once.
-  Channel(Executor& executor, std::unique_ptr<Connection> connection);
+  Channel(Executor& executor, std::unique_ptr<Connection> connection, Handler handler = {});
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
   ~Channel() = default;
@@ -49,6 +53,7 @@ class Channel {
 
   Executor& executor_;
   std::unique_ptr<Connection> connection_;
+  Handler handler_;
   std::uint64_t next_id_ = 1;
   std::uint64_t received_ = 0;
   std::map<std::uint64_t, Call*> calls_;

@@ -1,6 +1,6 @@
 // ClusterClock: the time of the cluster as a process knows it, whatever its own wall clock says.
 //
-// The cluster's clock is that of its metadata server. Whoever asks it for the time learns a sample: sent, received
+// The cluster's clock is that of its coordinator. Whoever asks it for the time learns a sample: sent, received
 // (both on the own steady clock) and what the server's wall clock said in between. The middle of the round trip is
 // the best guess for "in between", and half of it bounds the error. Of all samples the one with the smallest bound
 // counts; a bound grows with age, by what two quartz clocks may drift apart, so that a later sample replaces it, and

@@ -42,6 +42,15 @@ class Descriptor {
 
 }  // namespace
 
+std::uint64_t message_digest(std::string_view bytes) {
+  std::array<unsigned char, crypto_generichash_BYTES_MIN> hash{};
+  crypto_generichash(hash.data(), hash.size(), reinterpret_cast<const unsigned char*>(bytes.data()),
+                     bytes.size(), nullptr, 0);
+  std::uint64_t digest = 0;
+  std::memcpy(&digest, hash.data(), sizeof(digest));
+  return digest;
+}
+
 Result<ServerKey> ServerKey::load(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) return Status::from_errno(errno, "open key file " + path);

@@ -7,12 +7,16 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/status.h"
 #include "base/units.h"
 #include "wire/messages.h"
 
 namespace tutti {
+
+// Stands for a whole message where a capability names a file: servers make capabilities for messages among themselves.
+std::uint64_t message_digest(std::string_view bytes);
 
 class ServerKey {
  public:

@@ -16,12 +16,13 @@ Task<Result<Channel::Reply>> call_peer(Env env, Channel& channel, wire::Type typ
 }
 
 Task<Result<std::unique_ptr<Channel>>> open_peer_session(Env env, PeerAddress peer, std::uint64_t client,
-                                                         std::string program, Nanos patience) {
+                                                         std::string program, Nanos patience,
+                                                         Channel::Handler handler) {
   auto connecting = env.network.connect(peer.address);
   Result<std::unique_ptr<Connection>> connection =
       co_await with_timeout(env.clock, patience, std::move(connecting), "connecting");
   if (!connection.ok()) co_return connection.status();
-  auto channel = std::make_unique<Channel>(env.clock.executor(), *std::move(connection));
+  auto channel = std::make_unique<Channel>(env.clock.executor(), *std::move(connection), std::move(handler));
 
   flatbuffers::FlatBufferBuilder message(128);
   const auto name = message.CreateString(program);

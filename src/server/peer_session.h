@@ -14,14 +14,15 @@ namespace tutti {
 struct PeerAddress {
   std::string address;
   std::uint64_t cluster = 0;
-  std::uint32_t index = 0;  // which data server it must be; 0 for the metadata server
+  std::uint32_t index = 0;  // which data server it must be; 0 for the metadata server and the coordinator
 };
 
 // Connects and opens a session as client `client`; each of the two steps may take `patience`. Code::invalid if a
 // server of another cluster or number answers: a wrong address in the configuration must do no harm there.
-// `program` says in the other's log who calls.
+// `program` says in the other's log who calls; `handler` gets what the other says by itself.
 Task<Result<std::unique_ptr<Channel>>> open_peer_session(Env env, PeerAddress peer, std::uint64_t client,
-                                                         std::string program, Nanos patience);
+                                                         std::string program, Nanos patience,
+                                                         Channel::Handler handler = {});
 
 // The answer to one message, within `patience`, as a sound Reply whose code is ok; else its error.
 template <typename Reply>

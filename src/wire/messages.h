@@ -30,6 +30,7 @@ enum class Type : std::uint16_t {
   remove_object = 85,
   took = 86,
   policy_change = 95,
+  advice = 96,
   open = 100,
   lookup = 101,
   make_directory = 102,
@@ -45,6 +46,8 @@ enum class Type : std::uint16_t {
   unlock = 121,
   counter = 122,
   set_policy = 123,
+  join = 130,
+  statistics = 131,
 };
 inline constexpr std::uint16_t kReplyBit = 0x8000;
 constexpr std::uint16_t request_type(Type type) { return static_cast<std::uint16_t>(type); }
@@ -58,7 +61,9 @@ enum Right : std::uint32_t {
   kRightWrite = 2,
   kRightLength = 4,   // to ask for the length, as stat does
   kRightRemove = 8,   // servers among themselves
-  kRightPolicy = 16,  // the same: to change the request policy
+  kRightPolicy = 16,  // the same: to change the request policy,
+  kRightJoin = 32,    // to be a data server of this number,
+  kRightAdvise = 64,  // to advise data servers
 };
 
 enum NodeType : std::uint8_t { kFile = 1, kDirectory = 2, kSymlink = 3 };
@@ -102,7 +107,13 @@ inline constexpr std::uint64_t kMaxTransfer = 64ULL << 20U;  // bytes of one tra
 inline constexpr std::uint64_t kMaxOffset = 1ULL << 62U;     // end of the largest object or file
 inline constexpr std::uint32_t kMaxInline = 16U << 10U;
 inline constexpr std::uint32_t kMaxListEntries = 1000;
+inline constexpr std::size_t kMaxSlices = 4096;     // of one advice
+inline constexpr std::size_t kMaxStatistics = 256;  // applications in one message
 inline constexpr std::uint64_t kRootInode = 1;
+inline constexpr std::uint32_t kAdviceVersion = 1;
+// On the session of a data server with the coordinator both sides ask. The coordinator's ids begin here, so that they
+// never meet those of the data server.
+inline constexpr std::uint64_t kDownwards = 1ULL << 63U;
 
 // The message in `payload`, or null if it is not a sound T.
 template <typename T>

@@ -22,7 +22,7 @@ class ClockTest : public testing::Test {
     options.client_nodes = 4;
     options.policy = policy;
     options.skew = {0_s, server_skew, 0_s, 5_s, 0_s, -5_s};
-    options.follow_meta = true;
+    options.coordinated = true;
     auto made = SimCluster::create(options);
     ASSERT_TRUE(made.ok()) << made.status().to_string();
     cluster_ = std::move(*made);

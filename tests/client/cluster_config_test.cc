@@ -49,6 +49,23 @@ TEST_F(ClusterFile, StaysOnOneHostUnlessToldOtherwise) {
   EXPECT_EQ(config->socket_options({}).auth.kind, AuthKind::local);
 }
 
+TEST_F(ClusterFile, NamesACoordinatorOfItsOwnOrNone) {
+  auto config = load(kServers);
+  ASSERT_TRUE(config.ok());
+  EXPECT_EQ(config->coordinator_address(), "tcp:m:7300");
+  config = load(std::string("coordinator = \"tcp:m:7300\"\n") + kServers);
+  ASSERT_TRUE(config.ok());
+  EXPECT_EQ(config->coordinator, "") << "the metadata server's own address";
+  config = load(std::string("coordinator = \"tcp:c:7299\"\n") + kServers);
+  ASSERT_TRUE(config.ok());
+  EXPECT_EQ(config->coordinator_address(), "tcp:c:7299");
+  EXPECT_EQ(config->map().coordinator, "tcp:c:7299");
+  ASSERT_TRUE(config->save(path_, 0600).ok());
+  EXPECT_EQ(ClusterConfig::load(path_)->coordinator, "tcp:c:7299");
+  EXPECT_NE(failure(std::string("coordinator = \"c\"\n") + kServers).find("tcp:HOST:PORT"),
+            std::string::npos);
+}
+
 TEST_F(ClusterFile, ExplainsWhatIsWrong) {
   const std::string servers = kServers;
   EXPECT_NE(failure("meta = \"tcp:m\"\ndata = [\"unix:d\"]\n").find("tcp:HOST:PORT"), std::string::npos);

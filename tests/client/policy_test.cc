@@ -13,7 +13,7 @@ class PolicyTest : public ClusterTest {
     SimClusterOptions options;
     options.seed = seed;
     options.servers = 3;
-    options.follow_meta = true;
+    options.coordinated = true;
     start(options);
     pass(100_ms);
   }
@@ -61,6 +61,7 @@ TEST_F(PolicyTest, TheSlowestDeviceDecidesTheIntervalOfAll) {
 
 TEST_F(PolicyTest, OnlyRootAndTheOwnerMay) {
   SimClusterOptions options;
+  options.coordinated = true;
   options.meta.root_uid = 1000;
   start(options);
   const auto stranger = make_client({}, 1001);
@@ -215,24 +216,6 @@ TEST_F(PolicyTest, ADataServerThatComesBackLearnsWhatHolds) {
   expect_agreement();
 }
 
-TEST_F(PolicyTest, NobodyButTheMetadataServerTellsADataServer) {
-  start_following();
-  auto connection = run(cluster_->fabric().node(cluster_->client_node(0)).connect(cluster_->map().data[0]));
-  ASSERT_TRUE(connection.ok());
-  Channel channel(cluster_->simulation().executor(), *std::move(connection));
-  flatbuffers::FlatBufferBuilder session;
-  session.Finish(wire::CreateSessionRequest(session, wire::kProtocolVersion, 77, 77));
-  ASSERT_TRUE(run(channel.call(wire::request_type(wire::Type::session), wire::bytes(session))).ok());
-  const PolicyMessage message{PolicyStep::commit, {9, 9, "window", 0_s}};
-  const Nanos wall = Simulation::kWallEpoch + cluster_->simulation().now();
-  const auto forged = policy_change_message(ServerKey::from_seed(123), message, wall);
-  const auto reply = run(channel.call(wire::request_type(wire::Type::policy_change), wire::bytes(forged)));
-  ASSERT_TRUE(reply.ok());
-  EXPECT_EQ(wire::status_of(*wire::parse<wire::StatusReply>(reply->payload)).code(), Code::bad_capability);
-  pass(5_s);
-  EXPECT_TRUE(policy_of(0).starts_with("fcfs"));
-}
-
 TEST(PolicyChange, TheCapabilityIsGoodForOneMessageOnly) {
   const ServerKey key = ServerKey::from_seed(1);
   const PolicyMessage message{PolicyStep::prepare, {2, 5, "window", 7_s}};
@@ -250,16 +233,16 @@ TEST(PolicyChange, TheCapabilityIsGoodForOneMessageOnly) {
 }
 
 TEST(PolicyRecord, DamagedOnesAreNotRead) {
-  const meta::PolicyRecord record{{3, 4, "window", 5_s}, "fcfs", "fcfs;dispatch_depth=2"};
-  const std::string bytes = meta::encode(record);
-  const auto back = meta::decode_policy(bytes);
+  const PolicyRecord record{{3, 4, "window", 5_s}, "fcfs", "fcfs;dispatch_depth=2"};
+  const std::string bytes = encode(record);
+  const auto back = decode_policy(bytes);
   ASSERT_TRUE(back.ok());
   EXPECT_EQ(back->now.policy, "window");
   EXPECT_EQ(back->previous, "fcfs");
   EXPECT_EQ(back->configured, "fcfs;dispatch_depth=2");
   EXPECT_EQ(back->now.from, 5_s);
   for (std::size_t length = 0; length < 33; ++length) {
-    EXPECT_EQ(meta::decode_policy(std::string_view(bytes).substr(0, length)).code(), Code::malformed);
+    EXPECT_EQ(decode_policy(std::string_view(bytes).substr(0, length)).code(), Code::malformed);
   }
 }
 

@@ -10,13 +10,14 @@
 #include "env/scope.h"
 #include "env/sim/clock.h"
 #include "env/sim/kv/memory_kv.h"
-#include "env/sim/store/memory_store.h"
 #include "env/sim/network/network.h"
 #include "env/sim/simulation.h"
+#include "env/sim/store/memory_store.h"
 #include "policy/request/policy.h"
+#include "server/coordinator/member_messages.h"
+#include "server/coordinator/policy_change.h"
 #include "server/data/data_server.h"
 #include "server/meta/meta_server.h"
-#include "server/coordinator/policy_change.h"
 
 namespace tutti::fuzz {
 namespace {
@@ -38,21 +39,27 @@ Task<bool> sleep(Clock* clock, Nanos length) {
   co_return true;
 }
 
+enum class Whom : std::uint8_t { data, meta, member };  // a member: a data server, by its coordinator
+
 class World {
  public:
-  explicit World(bool meta) : meta_(meta) {
+  World(Whom whom, wire::Type type) : whom_(whom), type_(type) {
     server_node_ = fabric_.add_node();
     client_node_ = fabric_.add_node();
     data_address_ = SimNetwork::address(server_node_, "data");
-    address_ = meta ? SimNetwork::address(server_node_, "meta") : data_address_;
+    address_ = whom == Whom::meta ? SimNetwork::address(server_node_, "meta") : data_address_;
+    coordinator_address_ = SimNetwork::address(client_node_, "coordinator");
+    if (whom == Whom::member)
+      receiving_.spawn(coordinate(*fabric_.node(client_node_).listen(coordinator_address_)));
     start_data();
-    if (meta) start_meta();
+    if (whom == Whom::meta) start_meta();
     connect();
   }
   World(const World&) = delete;
   World& operator=(const World&) = delete;
   ~World() {
     scope_.cancel();
+    receiving_.cancel();
     connection_.reset();
     meta_server_.reset();
     data_server_.reset();
@@ -65,18 +72,49 @@ class World {
     const std::span<std::byte> bytes = std::as_writable_bytes(std::span(aligned)).first(payload.size());
     std::copy(payload.begin(), payload.end(), bytes.begin());
     if ((flags & kSign) != 0) sign(type, bytes);
-    connection_->send(wire::request_type(type), ++next_id_, bytes).ignore();
+    const std::uint64_t first_id = whom_ == Whom::member ? wire::kDownwards : 0;
+    connection_->send(wire::request_type(type), first_id + ++next_id_, bytes).ignore();
     simulation_.run(sleep(&clock_, 100_ms));
   }
 
  private:
+  // Plays the coordinator for the data server, one session after the other.
+  Task<void> coordinate(std::unique_ptr<Listener> listener) {
+    for (;;) {
+      auto accepted = co_await listener->accept();
+      if (!accepted.ok()) co_return;
+      connection_ = *std::move(accepted);
+      for (;;) {
+        const Result<Frame> frame = co_await connection_->receive();
+        if (!frame.ok()) break;
+        answer(*frame);
+      }
+    }
+  }
+  void answer(const Frame& frame) {
+    flatbuffers::FlatBufferBuilder builder;
+    if (frame.type == wire::request_type(wire::Type::session)) {
+      builder.Finish(wire::CreateSessionReply(builder, 0, 0, clock_.wall().count(), 7));
+    } else if (frame.type == wire::request_type(wire::Type::cluster)) {
+      builder.Finish(wire::CreateClusterReply(builder, 0, 0, clock_.wall().count()));
+    } else if (frame.type == wire::request_type(wire::Type::join)) {
+      builder.Finish(wire::CreateJoinReply(builder));
+    } else {
+      return;
+    }
+    const auto type = static_cast<std::uint16_t>(frame.type | wire::kReplyBit);
+    connection_->send(type, frame.id, wire::bytes(builder)).ignore();
+  }
+
   void start_data() {
     DataServerOptions options;
     options.cluster = 7;
+    if (whom_ == Whom::member) options.coordinator = coordinator_address_;
     data_server_ = std::make_unique<DataServer>(Env{clock_, fabric_.node(server_node_), random_, {}}, store_,
                                                 std::move(*make_request_policy("fcfs")), key_, options);
     auto listener = fabric_.node(server_node_).listen(data_address_);
     scope_.spawn(finish(data_server_->serve(*std::move(listener))));
+    data_server_->start();
   }
   void start_meta() {
     MetaServerOptions options;
@@ -89,6 +127,10 @@ class World {
     scope_.spawn(finish(meta_server_->serve(*std::move(listener))));
   }
   void connect() {
+    if (whom_ == Whom::member) {  // it comes by itself
+      simulation_.run(sleep(&clock_, 2_s));
+      return;
+    }
     receiving_.cancel();
     connection_.reset();
     auto made = simulation_.run(fabric_.node(client_node_).connect(address_));
@@ -102,6 +144,10 @@ class World {
     flatbuffers::FlatBufferBuilder builder;
     builder.Finish(wire::CreateSessionRequest(builder, wire::kProtocolVersion, 1, 1));
     connection_->send(wire::request_type(wire::Type::session), ++next_id_, wire::bytes(builder)).ignore();
+    if (type_ == wire::Type::statistics) {  // only members send them
+      const auto join = join_message(key_, {0, false}, clock_.wall());
+      connection_->send(wire::request_type(wire::Type::join), ++next_id_, wire::bytes(join)).ignore();
+    }
     simulation_.run(sleep(&clock_, 100_ms));
   }
 
@@ -111,7 +157,8 @@ class World {
     const auto* message = wire::parse<Message>(bytes);
     if (message == nullptr || message->capability() == nullptr) return;
     auto* place = const_cast<wire::Capability*>(message->capability());
-    *place = key_.sign(meta_ ? place->file() % 8 : kFile, 15, place->uid() % 2, clock_.wall() + 60_s);
+    *place = key_.sign(whom_ == Whom::meta ? place->file() % 8 : kFile, 15, place->uid() % 2,
+                       clock_.wall() + 60_s);
   }
   // The capability of a change of the policy is made over the rest of the message.
   void sign_policy_change(std::span<std::byte> bytes) {
@@ -124,8 +171,33 @@ class World {
     const auto* made = wire::parse<wire::PolicyChangeRequest>(wire::bytes(genuine));
     *const_cast<wire::Capability*>(request->capability()) = *made->capability();
   }
+  void sign_join(std::span<std::byte> bytes) {
+    const auto* request = wire::parse<wire::JoinRequest>(bytes);
+    if (request == nullptr || request->capability() == nullptr) return;
+    const auto genuine = join_message(key_, {request->index(), request->rotational()}, clock_.wall());
+    const auto* made = wire::parse<wire::JoinRequest>(wire::bytes(genuine));
+    *const_cast<wire::Capability*>(request->capability()) = *made->capability();
+  }
+  void sign_advice(std::span<std::byte> bytes) {
+    const auto* request = wire::parse<wire::AdviceRequest>(bytes);
+    if (request == nullptr || request->capability() == nullptr || !wire::aligned(request->slices())) return;
+    Advice advice{request->epoch(), Nanos(request->expiry()), {}};
+    for (std::size_t i = 0; request->slices() != nullptr && i < request->slices()->size(); ++i) {
+      const wire::TimeSlice* slice = request->slices()->Get(static_cast<flatbuffers::uoffset_t>(i));
+      const bool rest = slice->application() == wire::kOtherApplications;
+      advice.slices.push_back(
+          {rest ? 0 : slice->application(), rest, Nanos(slice->from()), Nanos(slice->to())});
+    }
+    const auto genuine = advice_message(key_, advice, clock_.wall());
+    const auto* made = flatbuffers::GetRoot<wire::AdviceRequest>(genuine.GetBufferPointer());
+    *const_cast<wire::Capability*>(request->capability()) = *made->capability();
+  }
   void sign(wire::Type type, std::span<std::byte> bytes) {
     switch (type) {
+      case wire::Type::join:
+        return sign_join(bytes);
+      case wire::Type::advice:
+        return sign_advice(bytes);
       case wire::Type::policy_change:
         return sign_policy_change(bytes);
       case wire::Type::read:
@@ -148,7 +220,8 @@ class World {
     }
   }
 
-  bool meta_;
+  Whom whom_;
+  wire::Type type_;
   Simulation simulation_{1};
   SimClock clock_{simulation_};
   SimNetwork fabric_{simulation_, {}, Random(2)};
@@ -160,6 +233,7 @@ class World {
   NodeId client_node_ = 0;
   std::string address_;
   std::string data_address_;
+  std::string coordinator_address_;
   std::vector<std::byte> memory_ = std::vector<std::byte>(1U << 16U);
   std::unique_ptr<DataServer> data_server_;
   std::unique_ptr<MetaServer> meta_server_;
@@ -169,8 +243,8 @@ class World {
   std::uint64_t next_id_ = 0;
 };
 
-void run_in(bool meta, wire::Type type, std::span<const std::byte> input) {
-  World world(meta);
+void run_in(Whom whom, wire::Type type, std::span<const std::byte> input) {
+  World world(whom, type);
   for (std::size_t i = 0; i < kMostMessages && input.size() >= 3; ++i) {
     const auto flags = static_cast<std::uint8_t>(input[0]);
     std::size_t length = static_cast<std::size_t>(input[1]) | (static_cast<std::size_t>(input[2]) << 8U);
@@ -184,10 +258,12 @@ void run_in(bool meta, wire::Type type, std::span<const std::byte> input) {
 }  // namespace
 
 void run_messages(wire::Type type, std::span<const std::byte> input) {
-  const bool both = type == wire::Type::session || type == wire::Type::status || type == wire::Type::cluster;
-  const bool meta = type >= wire::Type::open;
-  if (both || !meta) run_in(false, type, input);
-  if (both || meta) run_in(true, type, input);
+  if (type == wire::Type::policy_change || type == wire::Type::advice)
+    return run_in(Whom::member, type, input);
+  const bool both = type == wire::Type::session || type == wire::Type::status;
+  const bool meta = type >= wire::Type::open || type == wire::Type::cluster;
+  if (both || !meta) run_in(Whom::data, type, input);
+  if (both || meta) run_in(Whom::meta, type, input);
 }
 
 }  // namespace tutti::fuzz

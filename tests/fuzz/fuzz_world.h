@@ -15,7 +15,8 @@ namespace tutti::fuzz {
 // Flags of a message.
 inline constexpr std::uint8_t kSign = 1;  // its capability, if it has one, is made genuine
 
-// The type belongs to the data server or the metadata server; session, status and cluster go to both.
+// The type belongs to the data server or the metadata server; session and status go to both. What a coordinator says to a
+// data server by itself comes down the data server's own session with it.
 void run_messages(wire::Type type, std::span<const std::byte> input);
 
 }  // namespace tutti::fuzz

@@ -130,6 +130,21 @@ void other_seeds(const std::filesystem::path& directory) {
     const auto policy = b.CreateString("window;interval=250");
     b.Finish(wire::CreatePolicyChangeRequest(b, &capability, 1, 2, 3, policy, 1'293'840'001'000'000'000));
   });
+  make("join", [&](Builder& b) { b.Finish(wire::CreateJoinRequest(b, &capability, 0, true)); });
+  make("statistics", [](Builder& b) {
+    const std::vector<wire::ApplicationStatistics> rows = {{7, 1, 4096, 1000, 1, 512, 0, 1},
+                                                           {8, 2, 8192, 2000, 0, 0, 3, 0}};
+    const auto list = b.CreateVectorOfStructs(rows);
+    b.Finish(wire::CreateStatisticsRequest(b, list, 1, 512));
+  });
+  make("advice", [&](Builder& b) {
+    constexpr std::int64_t kBegin = 1'293'840'001'000'000'000;
+    const std::vector<wire::TimeSlice> slices = {
+        {7, kBegin, kBegin + 1'000'000}, {wire::kOtherApplications, kBegin + 1'000'000, kBegin + 2'000'000}};
+    const auto list = b.CreateVectorOfStructs(slices);
+    b.Finish(
+        wire::CreateAdviceRequest(b, &capability, wire::kAdviceVersion, 1, kBegin + 60'000'000'000, list));
+  });
   make("set_policy", [](Builder& b) {
     const auto policy = b.CreateString("window;interval=250");
     b.Finish(wire::CreateSetPolicyRequest(b, policy));

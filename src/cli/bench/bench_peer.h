@@ -9,7 +9,7 @@
 #include <span>
 
 #include "base/status.h"
-#include "cli/local_files.h"
+#include "env/real/local_files.h"
 
 namespace tutti::cli {
 

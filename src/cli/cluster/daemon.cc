@@ -3,9 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,9 +11,6 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
-#include <cstddef>
-#include <cstdlib>
-#include <cstring>
 
 #include "base/parse.h"
 #include "cli/child.h"
@@ -28,8 +23,8 @@ constexpr int kReadyFd = 3;
 
 std::vector<std::string> serve_arguments(const StateDirectory& state, const std::string& name) {
   std::vector<std::string> arguments = {"tutti", "serve"};
-  if (name == "meta") {
-    arguments.emplace_back("meta");
+  if (name == "meta" || name == "coordinator") {
+    arguments.push_back(name);
   } else {
     arguments.insert(arguments.end(), {"data", "--index", name.substr(name.find('.') + 1)});
   }
@@ -147,29 +142,6 @@ std::vector<Stopped> stop_daemons(const StateDirectory& state, const std::vector
     stopped.push_back(each.stopped);
   }
   return stopped;
-}
-
-void say_ready(int fd, const Status& status) {
-  if (fd < 0) return;
-  const std::string text = fmt::format("{}: {}", static_cast<unsigned>(status.code()), status.message());
-  write_all(fd, std::as_bytes(std::span(text)), "the ready pipe").ignore();
-  ::close(fd);
-}
-
-void notify_manager(std::string_view state) {
-  const char* name = std::getenv("NOTIFY_SOCKET");
-  sockaddr_un address{};
-  if (name == nullptr || (*name != '/' && *name != '@') || std::strlen(name) >= sizeof(address.sun_path))
-    return;
-  const std::size_t length = std::strlen(name);
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, name, length);
-  if (*name == '@') address.sun_path[0] = 0;  // an abstract socket
-  const Fd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!socket.valid()) return;
-  ::sendto(socket.get(), state.data(), state.size(), MSG_NOSIGNAL,
-           reinterpret_cast<const sockaddr*>(&address),
-           static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length));
 }
 
 }  // namespace tutti::cli

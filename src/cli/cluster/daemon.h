@@ -4,13 +4,12 @@
 #include <sys/types.h>
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/status.h"
 #include "base/units.h"
-#include "cli/local_files.h"
-#include "cli/cluster/state_directory.h"
+#include "daemon/state_directory.h"
+#include "env/real/local_files.h"
 
 namespace tutti::cli {
 
@@ -20,7 +19,7 @@ struct Starting {
   Fd ready;  // it writes "CODE: message" here, code 0 when it serves, then closes
 };
 
-// Starts `tutti serve` for "meta" or "data.N" in the background, in a session of its own, with its output in
+// Starts `tutti serve` for "meta", "data.N" or "coordinator" in the background, in a session of its own, with its output in
 // its log.
 Result<Starting> start_daemon(const StateDirectory& state, const std::string& name);
 // Waits until it serves. An error is the daemon's own, or Code::timed_out.
@@ -34,10 +33,5 @@ struct Stopped {
 // Stops those of `names` that run: SIGTERM, and after `patience` SIGKILL. Returns what it stopped, in order.
 std::vector<Stopped> stop_daemons(const StateDirectory& state, const std::vector<std::string>& names,
                                   Nanos patience);
-
-// For the daemon: tells whoever started it (descriptor `fd`; -1: nobody) that it serves, or why not.
-void say_ready(int fd, const Status& status);
-// For the daemon: tells the service manager that started it (systemd, Type=notify), if one did.
-void notify_manager(std::string_view state);
 
 }  // namespace tutti::cli

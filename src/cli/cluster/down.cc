@@ -1,8 +1,9 @@
 // tutti down: stops a local cluster.
 #include <filesystem>
 
-#include "cli/command.h"
+#include "cli/cluster/choose_directory.h"
 #include "cli/cluster/local_cluster.h"
+#include "cli/command.h"
 #include "cli/output.h"
 #include "client/cluster_config.h"
 
@@ -23,7 +24,7 @@ std::vector<std::string> names_in(const StateDirectory& state) {
 }
 
 int run_down(const Globals& globals, bool json) {
-  const auto state = StateDirectory::choose(globals);
+  const auto state = choose_state_directory(globals);
   if (!state.ok()) return report("down", state.status());
   const auto stopped = bring_down(*state);
   if (!stopped.ok()) return report("down", stopped.status());

@@ -2,20 +2,38 @@
 #include <memory>
 
 #include "cli/client.h"
+#include "cli/cluster/status_apps.h"
 #include "cli/command.h"
 #include "cli/output.h"
-#include "cli/cluster/status_apps.h"
 
 namespace tutti::cli {
 namespace {
 
 constexpr Nanos kStatusPatience = 2_s;
 
-Json to_json(const ServerStatus& server) {
+// Of data server `index` with the coordinator; null if the coordinator does not answer.
+const ServerLease* lease_of(const std::vector<ServerStatus>& servers, std::uint32_t index) {
+  for (const ServerStatus& server : servers) {
+    for (const ServerLease& lease : server.leases) {
+      if (lease.index == index) return &lease;
+    }
+  }
+  return nullptr;
+}
+
+Json to_json(const ServerLease& lease) {
+  Json out = {{"connected", lease.connected}, {"since", nullptr}, {"last_heard", nullptr}};
+  if (lease.since > 0_s) out["since"] = time_utc(lease.since);
+  if (lease.heard > 0_s) out["last_heard"] = time_utc(lease.heard);
+  return out;
+}
+
+Json to_json(const ServerStatus& server, const ServerLease* lease) {
   Json out = {{"kind", server.kind},
               {"index", server.index},
               {"address", server.address},
               {"reachable", server.reachable.ok()}};
+  if (lease != nullptr) out["coordinator"] = to_json(*lease);
   if (!server.reachable.ok()) {
     out["error"] = server.reachable.to_string();
     return out;
@@ -23,10 +41,8 @@ Json to_json(const ServerStatus& server) {
   out["version"] = server.version;
   out["uptime_seconds"] = server.uptime.seconds();
   out["sessions"] = server.sessions;
-  if (server.kind == "meta") {
-    out["files"] = server.files;
-    return out;
-  }
+  if (server.kind == "meta") out["files"] = server.files;
+  if (server.kind != "data") return out;
   out["policy"] = server.policy;
   out["total"] = server.total.count();
   out["free"] = server.free.count();
@@ -41,13 +57,13 @@ Json to_json(const ServerStatus& server) {
 }
 
 std::string server_name(const ServerStatus& server) {
-  return server.kind == "meta" ? "meta" : fmt::format("data.{}", server.index);
+  return server.kind == "data" ? fmt::format("data.{}", server.index) : server.kind;
 }
 
 std::vector<std::string> to_row(const ServerStatus& server) {
   if (!server.reachable.ok())
     return {server_name(server), "down", "", "", "", "", "", "", "", "", server.address};
-  const bool data = server.kind != "meta";
+  const bool data = server.kind == "data";
   auto only_data = [&](std::string text) { return data ? std::move(text) : std::string(); };
   return {server_name(server),
           "up",
@@ -67,15 +83,21 @@ int run_status(const Globals& globals, bool json) {
   if (!client.ok()) return report("status", client.status());
   const auto servers = (*client)->run((*client)->files().status(kStatusPatience));
   std::size_t down = 0;
-  // The metadata server's word; the file's if it does not answer.
+  // The coordinator's word; the file's if it does not answer.
   std::string policy = (*client)->config().policy;
+  std::string away;
   Json rows = Json::array();
   Table table({"server", "state", "version", ">up for", ">free", ">clients", ">queue", ">requests/s",
                ">reads", ">writes", "address"});
   for (const ServerStatus& server : servers) {
     down += server.reachable.ok() ? 0 : 1;
-    if (server.kind == "meta" && !server.policy.empty()) policy = server.policy;
-    rows.push_back(to_json(server));
+    if (server.kind != "data" && !server.policy.empty()) policy = server.policy;
+    const ServerLease* lease = server.kind == "data" ? lease_of(servers, server.index) : nullptr;
+    if (lease != nullptr && !lease->connected && server.reachable.ok()) {
+      away += fmt::format("{} has no session with the coordinator{}\n", server_name(server),
+                          lease->heard > 0_s ? ", last heard " + time_text(lease->heard) : "");
+    }
+    rows.push_back(to_json(server, lease));
     table.add(to_row(server));
   }
   if (json) {
@@ -85,7 +107,7 @@ int run_status(const Globals& globals, bool json) {
                       {"servers", rows}};
     print_json(out);
   } else {
-    fmt::print("Cluster {:016x}, policy {}\n{}", (*client)->config().id, policy, table.text());
+    fmt::print("Cluster {:016x}, policy {}\n{}{}", (*client)->config().id, policy, table.text(), away);
   }
   if (down == 0) return kSuccess;
   return report(

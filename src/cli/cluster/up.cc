@@ -9,9 +9,10 @@
 
 #include "base/parse.h"
 #include "cli/client.h"
-#include "cli/command.h"
+#include "cli/cluster/choose_directory.h"
 #include "cli/cluster/daemon.h"
 #include "cli/cluster/local_cluster.h"
+#include "cli/command.h"
 #include "cli/output.h"
 #include "client/cluster_config.h"
 #include "policy/request/policy.h"
@@ -49,9 +50,11 @@ Status apply(const UpOptions& options, ClusterConfig& config) {
 }
 
 // The kernel's limit; a longer path would fail later and less clearly.
-Status check_socket_paths(const std::string& directory, std::uint32_t servers) {
+Status check_socket_paths(const std::string& directory, const ClusterConfig& config) {
   const std::string longest =
-      directory + "/" + StateDirectory::socket_name(fmt::format("data.{}", servers - 1));
+      directory + "/" +
+      StateDirectory::socket_name(config.coordinator.empty() ? fmt::format("data.{}", config.servers() - 1)
+                                                             : "coordinator");
   if (longest.size() < sizeof(sockaddr_un::sun_path)) return {};
   return {Code::name_too_long,
           fmt::format("{} has {} bytes, a Unix socket's path at most {}: choose a shorter "
@@ -62,6 +65,8 @@ Status check_socket_paths(const std::string& directory, std::uint32_t servers) {
 ClusterConfig new_config(const UpOptions& options) {
   ClusterConfig config;
   config.meta = "unix:" + StateDirectory::socket_name("meta");
+  if (options.coordinator == "alone")
+    config.coordinator = "unix:" + StateDirectory::socket_name("coordinator");
   for (std::uint32_t i = 0; i < options.servers.value_or(4); ++i) {
     config.data.push_back("unix:" + StateDirectory::socket_name(fmt::format("data.{}", i)));
   }
@@ -71,7 +76,7 @@ ClusterConfig new_config(const UpOptions& options) {
 // Nothing is created before the options are known to be sound.
 Status check_new(const StateDirectory& state, const UpOptions& options) {
   ClusterConfig config = new_config(options);
-  TUTTI_TRY(check_socket_paths(state.path(), config.servers()));
+  TUTTI_TRY(check_socket_paths(state.path(), config));
   return apply(options, config);
 }
 
@@ -97,6 +102,7 @@ Status use_loopback_tcp(const StateDirectory& state, ClusterConfig& config) {
   config.auth_keys = {key};
   config.local_path = false;
   std::vector<std::string*> addresses = {&config.meta};
+  if (!config.coordinator.empty()) addresses.push_back(&config.coordinator);
   for (std::string& each : config.data) addresses.push_back(&each);
   for (std::string* address : addresses) {
     const auto port = free_port();
@@ -125,6 +131,11 @@ Status update_cluster(const StateDirectory& state, const UpOptions& options, boo
             fmt::format("--servers {}: the cluster in {} has {}; start a new one in another directory",
                         *options.servers, state.path(), config->servers())};
   }
+  if (options.coordinator && (*options.coordinator == "alone") == config->coordinator.empty()) {
+    return {Code::invalid, fmt::format("--coordinator {}: the cluster in {} was made otherwise; edit its "
+                                       "cluster.toml while it is down",
+                                       *options.coordinator, state.path())};
+  }
   if (!options.policy && !options.stripe_size && !options.stripe_count && !options.log_level &&
       !options.device) {
     return {};
@@ -140,6 +151,7 @@ Status update_cluster(const StateDirectory& state, const UpOptions& options, boo
     if (address.starts_with(prefix)) address = "unix:" + address.substr(prefix.size());
   };
   relative(config->meta);
+  relative(config->coordinator);
   for (std::string& address : config->data) relative(address);
   return config->save(state.config_path(), 0600);
 }
@@ -169,7 +181,7 @@ Status check_answers(const Globals& globals, const ClusterConfig& config, std::s
   if (!client.ok()) return client.status();
   for (const ServerStatus& server : (*client)->run((*client)->files().status(kStartPatience))) {
     if (!server.reachable.ok()) return server.reachable.with_context(server.address);
-    if (server.kind == "meta") policy = server.policy;
+    if (server.kind != "data" && !server.policy.empty()) policy = server.policy;
   }
   return {};
 }
@@ -187,7 +199,8 @@ Result<UpReport> bring_up(const Globals& globals, const StateDirectory& state, c
   if (!config.ok()) return config.status();
   UpReport report;
   std::vector<std::string> missing;
-  for (const std::string& name : daemon_names(config->servers())) {
+  const auto names = daemon_names(config->servers(), !config->coordinator.empty());
+  for (const std::string& name : names) {
     if (!state.running(name)) missing.push_back(name);
   }
   if (missing.empty()) {
@@ -195,11 +208,11 @@ Result<UpReport> bring_up(const Globals& globals, const StateDirectory& state, c
                   fmt::format("a cluster runs already in {}: use it, or stop it with `tutti down --dir {}`",
                               state.path(), state.path()));
   }
-  const bool some_run = missing.size() <= config->servers();
+  const bool some_run = missing.size() < names.size();
   if (!fresh) TUTTI_TRY(update_cluster(state, options, some_run));
   config = ClusterConfig::load(state.config_path());
   if (!config.ok()) return config.status();
-  TUTTI_TRY(check_socket_paths(state.path(), config->servers()));
+  TUTTI_TRY(check_socket_paths(state.path(), *config));
   TUTTI_TRY(start_missing(state, missing));
   TUTTI_TRY(check_answers(globals, *config, report.policy));
   report.config = *std::move(config);
@@ -211,7 +224,7 @@ Result<UpReport> bring_up(const Globals& globals, const StateDirectory& state, c
 namespace {
 
 int run_up(const Globals& globals, const UpOptions& options, bool json) {
-  const auto state = StateDirectory::choose(globals);
+  const auto state = choose_state_directory(globals);
   if (!state.ok()) return report("up", state.status());
   const auto up = bring_up(globals, *state, options);
   if (!up.ok()) return report("up", up.status());
@@ -223,10 +236,11 @@ int run_up(const Globals& globals, const UpOptions& options, bool json) {
                 {"created", up->fresh}};
     return print_json(out);
   }
-  const bool all = up->started.size() == up->config.servers() + 1;
-  fmt::print("{}: 1 metadata server and {} data servers in {}, policy {}\n",
+  const bool alone = !up->config.coordinator.empty();
+  const bool all = up->started.size() == daemon_names(up->config.servers(), alone).size();
+  fmt::print("{}: {}1 metadata server and {} data servers in {}, policy {}\n",
              all ? "Cluster is up" : fmt::format("Started {} again", fmt::join(up->started, ", ")),
-             up->config.servers(), state->path(), up->policy);
+             alone ? "1 coordinator, " : "", up->config.servers(), state->path(), up->policy);
   return kSuccess;
 }
 
@@ -251,6 +265,9 @@ void add_up(Command& root) {
   up.option("--device", options->device,
             "A modelled disk under the data servers, in real time: none, hdd, ssd")
       .one_of(modelled_devices());
+  up.option("--coordinator", options->coordinator,
+            "Of a new cluster: meta (the metadata server coordinates) or alone (in a daemon of its own)")
+      .one_of({"meta", "alone"});
   up.flag("--json", *json, "Print JSON");
   up.action([&globals = root.globals(), options, json] { return run_up(globals, *options, *json); });
 }

@@ -11,8 +11,8 @@
 
 #include "cli/client.h"
 #include "cli/command.h"
-#include "cli/local_files.h"
 #include "cli/files/transfer.h"
+#include "env/real/local_files.h"
 
 namespace tutti::cli {
 namespace {

@@ -12,9 +12,9 @@
 
 #include "cli/client.h"
 #include "cli/command.h"
-#include "cli/local_files.h"
 #include "cli/files/striping.h"
 #include "cli/files/transfer.h"
+#include "env/real/local_files.h"
 
 namespace tutti::cli {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "cli/client.h"
-#include "cli/local_files.h"
 #include "client/file_system.h"
+#include "env/real/local_files.h"
 #include "env/task.h"
 
 namespace tutti::cli {

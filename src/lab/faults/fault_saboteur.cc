@@ -61,6 +61,8 @@ void FaultSaboteur::begin_one() {
   if (dice < 35) {
     if (plan_.data_deaths && world_.cluster.data_running(server))
       scope_.spawn(stop_data(server, power, length));
+  } else if (dice < 50 && world_.cluster.coordinator_running() && random_.chance(0.5)) {
+    if (plan_.metadata_deaths) scope_.spawn(stop_coordinator(length));
   } else if (dice < 50) {
     if (plan_.metadata_deaths && world_.cluster.meta_running()) scope_.spawn(stop_meta(power, length));
   } else if (dice < 75) {
@@ -98,6 +100,14 @@ Task<void> FaultSaboteur::stop_meta(bool power, Nanos length) {
   }
   co_await clock_.sleep(length);
   world_.cluster.start_meta();
+}
+
+Task<void> FaultSaboteur::stop_coordinator(Nanos length) {
+  const UnderWay under_way(world_, "coordinator dies");
+  ++world_.counts.process_deaths;
+  world_.cluster.stop_coordinator();
+  co_await clock_.sleep(length);
+  world_.cluster.start_coordinator();
 }
 
 Task<void> FaultSaboteur::cut(NodeId a, NodeId b, Nanos length) {

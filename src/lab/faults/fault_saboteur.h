@@ -36,6 +36,7 @@ class FaultSaboteur {
   Task<void> run();
   Task<void> stop_data(std::uint32_t server, bool power, Nanos length);
   Task<void> stop_meta(bool power, Nanos length);
+  Task<void> stop_coordinator(Nanos length);
   Task<void> cut(NodeId a, NodeId b, Nanos length);
   Task<void> slow(NodeId a, NodeId b, Nanos length);
   Task<void> spoil(std::uint32_t server, Nanos length);

@@ -11,6 +11,7 @@
 #include "env/scope.h"
 #include "lab/faults/fault_saboteur.h"
 #include "lab/faults/fault_worker.h"
+#include "lab/faults/policy_changer.h"
 
 namespace tutti {
 
@@ -59,6 +60,9 @@ Plan make_plan(Random& random, std::uint64_t seed) {
     plan.cluster.skew.push_back(
         Nanos(static_cast<std::int64_t>(random.below(2'000'000'000)) - 1'000'000'000));
   }
+  Random own(mix64(seed ^ 0xc00dU));
+  plan.cluster.coordinated = own.chance(0.5);
+  plan.cluster.coordinator_alone = plan.cluster.coordinated && own.chance(0.4);
   plan.faults.mean_pause = Nanos(static_cast<std::int64_t>(random.between(50, 2000)) * 1'000'000);
   plan.faults.longest = Nanos(static_cast<std::int64_t>(random.between(100, 20'000)) * 1'000'000);
   plan.faults.power_losses = random.chance(0.4);
@@ -90,7 +94,10 @@ class Schedule {
         world_(*cluster_, verbose),
         processes_(plan.clients),
         left_(std::size_t{plan.clients} * plan.lanes, plan.operations),
-        scope_(cluster_->simulation().executor()) {}
+        scope_(cluster_->simulation().executor()) {
+    if (plan_.cluster.coordinated)
+      policies_ = std::make_unique<PolicyChanger>(world_, Random(mix64(plan_.cluster.seed)));
+  }
 
   FaultReport run();
 
@@ -113,7 +120,8 @@ class Schedule {
   Random random_;
   FaultWorld world_;
   std::vector<ClientProcess> processes_;
-  std::vector<std::uint64_t> left_;  // operations to do, by lane
+  std::vector<std::uint64_t> left_;          // operations to do, by lane
+  std::unique_ptr<PolicyChanger> policies_;  // if there are sessions with the coordinator
   Scope scope_;
 };
 
@@ -201,6 +209,7 @@ void Schedule::work() {
   for (std::size_t i = 0; i < processes_.size(); ++i) launch(i);
   saboteur.start();
   if (plan_.client_deaths) scope_.spawn(kill_clients());
+  if (policies_) scope_.spawn(policies_->run());
   run_until("the work of the clients", kRunLimit, [this] { return finished() && scope_.size() == 0; });
   saboteur.stop();
   if (world_.outcome.ok()) run_until("the end of the faults", kRunLimit, [&] { return saboteur.idle(); });
@@ -243,6 +252,7 @@ Task<void> Schedule::check_at_end(SimClient& client) {
   for (const DirectoryEntry& entry : *root) live.insert(entry.inode);
   for (std::size_t lane = 0; lane < world_.names.size(); ++lane) co_await check_names(client, lane, live);
   co_await check_objects(std::move(live));
+  if (policies_) co_await policies_->check();
 }
 
 Task<void> Schedule::check_file(SimClient& client, std::size_t index) {
@@ -313,8 +323,11 @@ FaultReport run_fault_schedule(std::uint64_t seed, bool verbose) {
   }
   report.seed = seed;
   report.setup = fmt::format(
-      "{} servers ({}, {}), {} clients x {} lanes, {} files{}{}{}", plan.cluster.servers,
+      "{} servers ({}, {}), {} clients x {} lanes, {} files{}{}{}{}", plan.cluster.servers,
       device_name(plan.cluster.storage.device), plan.cluster.policy, plan.clients, plan.lanes, plan.files,
+      plan.cluster.coordinator_alone ? ", coordinator alone"
+      : plan.cluster.coordinated     ? ", coordinated"
+                                     : "",
       plan.faults.power_losses ? ", power losses" : "", plan.faults.store_errors ? ", store errors" : "",
       plan.client_deaths ? ", client deaths" : "");
   return report;

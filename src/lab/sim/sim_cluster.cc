@@ -34,6 +34,20 @@ struct SimCluster::MetaProcess {
   Scope scope;
 };
 
+struct SimCluster::CoordinatorProcess {
+  CoordinatorProcess(SimCluster& cluster, Random own)
+      : random(own),
+        server({cluster.clock(cluster.coordinator_node()), cluster.fabric_.node(cluster.coordinator_node()),
+                random, cluster.options_.log},
+               *cluster.coordinator_kv_, cluster.key_, cluster.map_.id,
+               {cluster.map_.data, cluster.options_.meta.policy, cluster.options_.meta.root_uid}),
+        scope(cluster.simulation_.executor()) {}
+  Random random;
+  CoordinatorServer server;
+  bool ready = false;
+  Scope scope;
+};
+
 struct SimCluster::DataProcess {
   DataProcess(SimCluster& cluster, std::uint32_t index, std::unique_ptr<RequestPolicy> policy, Random own)
       : random(own),
@@ -46,7 +60,8 @@ struct SimCluster::DataProcess {
     options.index = index;
     options.cluster = cluster.map_.id;
     options.boot = 1 + cluster.losses_.at(index);
-    if (cluster.options_.follow_meta) options.meta = cluster.map_.meta;
+    if (cluster.options_.coordinated)
+      options.coordinator = cluster.map_.coordinator.empty() ? cluster.map_.meta : cluster.map_.coordinator;
     return options;
   }
   Random random;
@@ -79,7 +94,8 @@ SimCluster::SimCluster(const SimClusterOptions& options)
       simulation_(options.seed),
       fabric_(simulation_, options.fabric, simulation_.random().fork()),
       key_(ServerKey::from_seed(options.seed)) {
-  const std::size_t nodes = 1 + options_.servers + options_.client_nodes;
+  const std::size_t nodes =
+      1 + options_.servers + options_.client_nodes + (options_.coordinator_alone ? 1 : 0);
   for (std::size_t node = 0; node < nodes; ++node) {
     const NodeId id = fabric_.add_node(options_.nic);
     clocks_.push_back(std::make_unique<SimClock>(simulation_));
@@ -96,19 +112,28 @@ SimCluster::SimCluster(const SimClusterOptions& options)
   options_.meta.policy = options_.policy_maker ? "fcfs" : options_.policy;
   kv_ = std::make_unique<MemoryKv>(clock(meta_node()), MemoryKvOptions{options_.metadata_sync},
                                    simulation_.random().fork());
+  if (options_.coordinator_alone) {
+    map_.coordinator = SimNetwork::address(coordinator_node(), kService);
+    options_.meta.coordinator = map_.coordinator;
+    coordinator_kv_ = std::make_unique<MemoryKv>(
+        clock(coordinator_node()), MemoryKvOptions{options_.metadata_sync}, simulation_.random().fork());
+  }
   data_.resize(options_.servers);
 }
 
 SimCluster::~SimCluster() {
   simulation_.cancel_all();
   stop_meta();
+  stop_coordinator();
   for (std::uint32_t server = 0; server < options_.servers; ++server) stop_data(server);
 }
 
 Status SimCluster::start() {
   for (std::uint32_t server = 0; server < options_.servers; ++server) start_data(server);
+  start_coordinator();
   start_meta();
-  simulation_.run_until([this] { return !health_.ok() || (meta_ && meta_->ready); });
+  simulation_.run_until(
+      [this] { return !health_.ok() || (meta_ && meta_->ready && (!coordinator_ || coordinator_->ready)); });
   return health_;
 }
 
@@ -133,6 +158,16 @@ Task<void> SimCluster::run_meta(SimCluster& cluster, MetaProcess& process,
   cluster.fail(status.with_context("metadata server"));
 }
 
+Task<void> SimCluster::run_coordinator(SimCluster& cluster, CoordinatorProcess& process,
+                                       std::unique_ptr<Listener> listener) {
+  Status status = co_await process.server.open();
+  if (status.ok()) {
+    process.ready = true;
+    status = co_await process.server.serve(std::move(listener));
+  }
+  cluster.fail(status.with_context("coordinator"));
+}
+
 Task<void> SimCluster::run_data(SimCluster& cluster, DataProcess& process,
                                 std::unique_ptr<Listener> listener) {
   process.server.start();
@@ -155,6 +190,21 @@ void SimCluster::lose_power_meta() {
   fabric_.down(meta_node());
   meta_.reset();
   kv_->crash();
+}
+
+void SimCluster::start_coordinator() {
+  if (!options_.coordinator_alone || coordinator_) return;
+  auto listener = fabric_.node(coordinator_node()).listen(map_.coordinator);
+  if (!listener.ok()) return fail(listener.status().with_context("coordinator"));
+  coordinator_ = std::make_unique<CoordinatorProcess>(*this, simulation_.random().fork());
+  coordinator_->scope.spawn(run_coordinator(*this, *coordinator_, std::move(*listener)));
+}
+
+void SimCluster::stop_coordinator() { coordinator_.reset(); }
+
+Coordinator* SimCluster::coordinator() {
+  if (options_.coordinator_alone) return coordinator_ ? &coordinator_->server.coordinator() : nullptr;
+  return meta_ ? meta_->server.coordinator() : nullptr;
 }
 
 void SimCluster::start_data(std::uint32_t server) {

@@ -2,7 +2,7 @@
 // clients.
 //
 // Node 0 holds the metadata server, nodes 1 to `servers` a data server each, the nodes after them are for
-// clients. What a server keeps (store, metadata) belongs to its node and outlives its process: stop and start
+// clients; the coordinator is in the metadata server, or alone on the last node. What a server keeps (store, metadata) belongs to its node and outlives its process: stop and start
 // are the death of a process and its return, lose_power() is that and the loss of what was not synced. The
 // same options give the same run. One thread.
 #pragma once
@@ -21,6 +21,7 @@
 #include "env/sim/network/nic.h"
 #include "env/sim/simulation.h"
 #include "lab/sim/sim_storage.h"
+#include "server/coordinator/coordinator_server.h"
 #include "server/data/data_server.h"
 #include "server/meta/meta_server.h"
 
@@ -36,14 +37,15 @@ struct SimClusterOptions {
   std::string policy = "fcfs";
   // For experiments with policies that the product does not have; `policy` then only names it. By data server.
   std::function<std::unique_ptr<RequestPolicy>(std::uint32_t)> policy_maker;
-  DataServerOptions data;        // index, cluster, boot and meta are set by the cluster
-  MetaServerOptions meta;        // cluster, data_servers and policy are set by the cluster
+  DataServerOptions data;        // index, cluster, boot and coordinator are set by the cluster
+  MetaServerOptions meta;        // cluster, data_servers, policy and coordinator are set by the cluster
   Nanos metadata_sync = 230_us;  // what a durable commit costs
   std::vector<Nanos> skew;       // of the wall clocks, by node; missing: none
-  // Whether data servers keep up with the metadata server (clock, changes of the policy) as in the real world. They
-  // ask every 30 s, so the simulation never runs dry.
-  bool follow_meta = false;
-  Log log;  // of all servers and clients
+  // Whether data servers have a session with the coordinator (time, changes of the policy, advice, statistics) as in the
+  // real world. It has keep-alives, so the simulation never runs dry. Without, they keep the policy they were made with.
+  bool coordinated = false;
+  bool coordinator_alone = false;  // on a node of its own
+  Log log;                         // of all servers and clients
 };
 
 // A client process on one of the client nodes. Destroying it is the death of the process.
@@ -84,6 +86,10 @@ class SimCluster {
   [[nodiscard]] static NodeId meta_node() { return 0; }
   [[nodiscard]] static NodeId data_node(std::uint32_t server) { return 1 + server; }
   [[nodiscard]] NodeId client_node(std::uint32_t node) const { return 1 + options_.servers + node; }
+  // Where the coordinator is.
+  [[nodiscard]] NodeId coordinator_node() const {
+    return options_.coordinator_alone ? client_node(options_.client_nodes) : meta_node();
+  }
   [[nodiscard]] SimClock& clock(NodeId node) { return *clocks_.at(node); }
 
   // options.client 0: numbered in order of creation, so that runs repeat. Must be destroyed before the
@@ -95,6 +101,10 @@ class SimCluster {
   void stop_meta();
   void lose_power_meta();
   [[nodiscard]] bool meta_running() const { return meta_ != nullptr; }
+  // Of a coordinator that is alone.
+  void start_coordinator();
+  void stop_coordinator();
+  [[nodiscard]] bool coordinator_running() const { return coordinator_ != nullptr; }
   void start_data(std::uint32_t server);
   void stop_data(std::uint32_t server);
   void lose_power_data(std::uint32_t server);
@@ -102,6 +112,8 @@ class SimCluster {
 
   [[nodiscard]] SimStorage& storage(std::uint32_t server) { return *storage_.at(server); }
   [[nodiscard]] MemoryKv& metadata() { return *kv_; }
+  // Null while it, or the metadata server that it is in, is stopped.
+  [[nodiscard]] Coordinator* coordinator();
   // Null while it is stopped.
   [[nodiscard]] DataServer* data_server(std::uint32_t server);
   // The first error with which a server gave up by itself; ok if none did.
@@ -109,10 +121,13 @@ class SimCluster {
 
  private:
   struct MetaProcess;
+  struct CoordinatorProcess;
   struct DataProcess;
   explicit SimCluster(const SimClusterOptions& options);
   void fail(Status status);
   static Task<void> run_meta(SimCluster& cluster, MetaProcess& process, std::unique_ptr<Listener> listener);
+  static Task<void> run_coordinator(SimCluster& cluster, CoordinatorProcess& process,
+                                    std::unique_ptr<Listener> listener);
   static Task<void> run_data(SimCluster& cluster, DataProcess& process, std::unique_ptr<Listener> listener);
 
   SimClusterOptions options_;
@@ -122,9 +137,11 @@ class SimCluster {
   ServerKey key_;
   std::vector<std::unique_ptr<SimClock>> clocks_;  // by node
   std::unique_ptr<MemoryKv> kv_;
+  std::unique_ptr<MemoryKv> coordinator_kv_;  // of one that is alone
   std::vector<std::unique_ptr<SimStorage>> storage_;
   std::vector<std::uint64_t> losses_;  // of power, by data server
   std::unique_ptr<MetaProcess> meta_;
+  std::unique_ptr<CoordinatorProcess> coordinator_;
   std::vector<std::unique_ptr<DataProcess>> data_;
   std::uint64_t next_client_ = 1;
   Status health_;

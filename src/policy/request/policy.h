@@ -14,6 +14,7 @@
 
 #include "base/status.h"
 #include "base/units.h"
+#include "policy/request/advice.h"
 
 namespace tutti {
 
@@ -74,6 +75,8 @@ class RequestPolicy {
   virtual void served(std::uint64_t id, Bytes bytes, bool finished, Nanos now) = 0;
   // A queued request is gone (its client is). Never called for a dispatched one: that is served() first.
   virtual void drop(std::uint64_t id, Nanos now) = 0;
+  // What the cluster's coordinator advises from now on, instead of what it advised before. Most policies need none.
+  virtual void advise(const Advice& /*advice*/, Nanos /*now*/) {}
   [[nodiscard]] virtual std::size_t queued() const = 0;
   [[nodiscard]] virtual PolicyCounters counters() const { return {}; }
 };

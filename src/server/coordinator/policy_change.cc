@@ -1,10 +1,5 @@
 #include "server/coordinator/policy_change.h"
 
-#include <sodium.h>
-
-#include <array>
-#include <cstring>
-
 #include "server/meta/codec.h"
 
 namespace tutti {
@@ -12,21 +7,14 @@ namespace {
 
 constexpr Nanos kLifetime = 300_s;
 
-// Stands for the whole message where a capability names a file.
 std::uint64_t mark_of(const PolicyMessage& message) {
-  const std::string bytes = meta::Encoder()
-                                .number(static_cast<std::uint8_t>(message.step))
-                                .number(message.what.version)
-                                .number(message.what.change)
-                                .number(message.what.from.count())
-                                .rest(message.what.policy)
-                                .take();
-  std::array<unsigned char, crypto_generichash_BYTES_MIN> hash{};
-  crypto_generichash(hash.data(), hash.size(), reinterpret_cast<const unsigned char*>(bytes.data()),
-                     bytes.size(), nullptr, 0);
-  std::uint64_t mark = 0;
-  std::memcpy(&mark, hash.data(), sizeof(mark));
-  return mark;
+  return message_digest(meta::Encoder()
+                            .number(static_cast<std::uint8_t>(message.step))
+                            .number(message.what.version)
+                            .number(message.what.change)
+                            .number(message.what.from.count())
+                            .rest(message.what.policy)
+                            .take());
 }
 
 }  // namespace

@@ -6,16 +6,15 @@
 #include <optional>
 #include <utility>
 
-#include "env/combine.h"
 #include "policy/request/window.h"
 #include "server/meta/codec.h"
-#include "server/peer_session.h"
 
-namespace tutti::meta {
+namespace tutti {
 namespace {
 
 constexpr std::uint8_t kRecordVersion = 1;
-constexpr Nanos kConnectPatience = 3_s;
+// A session that breaks is made anew within a second.
+constexpr Nanos kGatherPatience = 2_s;
 constexpr Nanos kStepPatience = 1_s;
 // A change takes effect this long after it is prepared, at the next window: time for the answers, a durable record
 // and the word to commit.
@@ -37,7 +36,7 @@ Nanos next_begin(const RequestPolicy& policy, Nanos wall) {
 std::string policy_key() { return "P"; }
 
 std::string encode(const PolicyRecord& record) {
-  return Encoder()
+  return meta::Encoder()
       .number(kRecordVersion)
       .number(record.now.version)
       .number(record.now.change)
@@ -51,7 +50,7 @@ std::string encode(const PolicyRecord& record) {
 }
 
 Result<PolicyRecord> decode_policy(std::string_view bytes) {
-  Decoder decoder(bytes);
+  meta::Decoder decoder(bytes);
   PolicyRecord record;
   const auto version = decoder.number<std::uint8_t>();
   decoder.into(record.now.version);
@@ -71,28 +70,8 @@ Result<PolicyRecord> decode_policy(std::string_view bytes) {
   return record;
 }
 
-struct PolicyKeeper::DataServer {
-  std::uint32_t index = 0;
-  std::string address;
-  std::unique_ptr<Channel> channel;
-  bool rotational = false;
-
-  [[nodiscard]] Status named(const Status& status) const {
-    if (status.ok()) return status;
-    return {status.code() == Code::timed_out ? Code::unavailable : status.code(),
-            fmt::format("data server {} ({}): {}", index, address, status.message())};
-  }
-};
-
-PolicyKeeper::PolicyKeeper(Env env, Kv& kv, ServerKey key, std::uint64_t cluster,
-                           std::vector<std::string> data_servers, std::string configured)
-    : env_(env),
-      kv_(kv),
-      key_(key),
-      cluster_(cluster),
-      client_(env.random.next()),
-      addresses_(std::move(data_servers)),
-      configured_(std::move(configured)) {}
+PolicyKeeper::PolicyKeeper(Env env, Kv& kv, PolicyFollowers& followers, std::string configured)
+    : env_(env), kv_(kv), followers_(followers), configured_(std::move(configured)) {}
 
 Task<Status> PolicyKeeper::open() {
   TUTTI_CO_TRY(make_request_policy(configured_).status());
@@ -146,18 +125,9 @@ Task<Result<PolicyRecord>> PolicyKeeper::change(std::string policy) {
 }
 
 Task<Result<PolicyRecord>> PolicyKeeper::change_on_all(PolicyRecord old, std::string policy) {
-  Servers servers(addresses_.size());
-  std::vector<Task<Status>> connecting;
-  for (std::uint32_t i = 0; i < servers.size(); ++i) {
-    servers[i].index = i;
-    servers[i].address = addresses_[i];
-    connecting.push_back(connect(servers[i]));
-  }
-  for (const Status& status : co_await when_all(std::move(connecting))) TUTTI_CO_TRY(status);
-
+  TUTTI_CO_TRY(co_await followers_.gather(kGatherPatience));
   // All servers get the same interval, that of the slowest device.
-  bool rotational = false;
-  for (const DataServer& server : servers) rotational = rotational || server.rotational;
+  const bool rotational = followers_.any_rotational();
   const auto made = make_request_policy(with_default_interval(policy, rotational));
   if (!made.ok()) co_return made.status();
   PolicyRecord fresh;
@@ -166,49 +136,20 @@ Task<Result<PolicyRecord>> PolicyKeeper::change_on_all(PolicyRecord old, std::st
   fresh.previous = old.now.policy;
   fresh.configured = old.configured;
 
-  Status status = co_await tell_all(servers, PolicyStep::prepare, fresh.now);
+  PolicyMessage message{PolicyStep::prepare, fresh.now};
+  Status status = co_await followers_.tell_all(message, kStepPatience);
   if (status.ok() && env_.clock.wall() + kReserve > fresh.now.from)
     status = Status(Code::unavailable, "the data servers took too long to agree");
   if (status.ok()) status = co_await store(fresh);
   if (!status.ok()) {
-    (co_await tell_all(servers, PolicyStep::withdraw, fresh.now)).ignore();
+    message.step = PolicyStep::withdraw;
+    (co_await followers_.tell_all(message, kStepPatience)).ignore();
     co_return status;
   }
-  const Status told = co_await tell_all(servers, PolicyStep::commit, fresh.now);
+  message.step = PolicyStep::commit;
+  const Status told = co_await followers_.tell_all(message, kStepPatience);
   if (!told.ok()) env_.log.warn("change of the request policy: {}; it will ask by itself", told.message());
   co_return fresh;
-}
-
-Task<Status> PolicyKeeper::connect(DataServer& server) {
-  PeerAddress peer{server.address, cluster_, server.index};
-  auto channel =
-      co_await open_peer_session(env_, std::move(peer), client_, "tutti metadata server", kConnectPatience);
-  if (!channel.ok()) co_return server.named(channel.status());
-  server.channel = *std::move(channel);
-  flatbuffers::FlatBufferBuilder message(64);
-  message.Finish(wire::CreateClusterRequest(message));
-  const auto reply = co_await ask_peer<wire::ClusterReply>(env_, *server.channel, wire::Type::cluster,
-                                                           message, kConnectPatience);
-  if (!reply.ok()) co_return server.named(reply.status());
-  server.rotational = flatbuffers::GetRoot<wire::ClusterReply>(reply->payload.data())->rotational();
-  co_return Status();
-}
-
-Task<Status> PolicyKeeper::tell(DataServer& server, PolicyMessage message) {
-  const auto bytes = policy_change_message(key_, message, env_.clock.wall());
-  const auto reply = co_await ask_peer<wire::StatusReply>(env_, *server.channel, wire::Type::policy_change,
-                                                          bytes, kStepPatience);
-  co_return server.named(reply.status());
-}
-
-Task<Status> PolicyKeeper::tell_all(Servers& servers, PolicyStep step, const PolicyVersion& what) {
-  std::vector<Task<Status>> telling;
-  for (DataServer& server : servers) telling.push_back(tell(server, PolicyMessage{step, what}));
-  Status first;
-  for (Status& status : co_await when_all(std::move(telling))) {
-    if (first.ok()) first = std::move(status);
-  }
-  co_return first;
 }
 
 Task<Status> PolicyKeeper::store(PolicyRecord record) {
@@ -218,4 +159,4 @@ Task<Status> PolicyKeeper::store(PolicyRecord record) {
   co_return co_await kv_.update(std::move(body));
 }
 
-}  // namespace tutti::meta
+}  // namespace tutti

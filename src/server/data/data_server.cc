@@ -17,10 +17,9 @@ DataServer::DataServer(Env env, Store& store, std::unique_ptr<RequestPolicy> pol
       started_(env_.clock.now()),
       cluster_clock_(env_.clock),
       dispatcher_(env_, store, std::move(policy), options_.boot, options_.read_grant),
-      follower_(env_, {options_.meta, options_.cluster, 0},
-                fmt::format("tutti data server {}", options_.index), cluster_clock_,
-                [this](const wire::ClusterReply& reply) { policy_switch_.heard(reply); }),
-      policy_switch_(env_, dispatcher_, cluster_clock_, options_.rotational, [this] { follower_.ask_now(); }),
+      member_(env_, key_, {options_.coordinator, options_.cluster, options_.index, options_.rotational},
+              cluster_clock_, dispatcher_, policy_switch_),
+      policy_switch_(env_, dispatcher_, cluster_clock_, options_.rotational, [this] { member_.ask_now(); }),
       scope_(env_.clock.executor()) {}
 
 DataServer::~DataServer() = default;

@@ -17,7 +17,7 @@
 #include "env/store.h"
 #include "policy/application_ids.h"
 #include "server/capability.h"
-#include "server/data/cluster_follower.h"
+#include "server/data/cluster_member.h"
 #include "server/data/dispatcher.h"
 #include "server/data/policy_switch.h"
 
@@ -34,8 +34,8 @@ struct DataServerOptions {
   Bytes queue_memory = 256_MiB;  // of requests that wait, likewise; exceeded by one request at most
   // How far a local reader of objects in memory may read on without asking, while nobody waits; 0: never.
   Bytes read_grant = 4_MiB;
-  Nanos max_request_age = 60_s;  // a request time further back is taken as this far back
-  std::string meta;  // address of the metadata server, whose clock and policy count; empty: the own ones do
+  Nanos max_request_age = 60_s;   // a request time further back is taken as this far back
+  std::string coordinator;        // its address; its clock and policy count. Empty: the own ones do
   ApplicationRules applications;  // which ids clients may use, if they are enforced
   bool rotational = false;        // the store is on a rotating disk
 };
@@ -48,8 +48,8 @@ class DataServer {
   DataServer& operator=(const DataServer&) = delete;
   ~DataServer();
 
-  // Begins to follow the metadata server; once, before serve().
-  void start() { follower_.start(); }
+  // Begins its session with the coordinator; once, before serve().
+  void start() { member_.start(); }
   // Accepts and serves until it is cancelled or the listener breaks.
   Task<Status> serve(std::unique_ptr<Listener> listener);
 
@@ -67,7 +67,7 @@ class DataServer {
   Nanos started_;
   ClusterClock cluster_clock_;
   Dispatcher dispatcher_;
-  ClusterFollower follower_;
+  ClusterMember member_;
   PolicySwitch policy_switch_;
   std::map<std::uint64_t, DataSession*> sessions_;  // by client id
   Scope scope_;

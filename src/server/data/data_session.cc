@@ -81,7 +81,7 @@ Task<Status> DataSession::begin() {
   const auto message = message_of(builder, status);
   const auto version = builder.CreateString(kVersion.data(), kVersion.size());
   builder.Finish(wire::CreateSessionReply(builder, code_of(status), message,
-                                          server_.env_.clock.wall().count(), server_.options_.cluster,
+                                          server_.cluster_clock_.now().count(), server_.options_.cluster,
                                           server_.options_.index, version));
   TUTTI_CO_TRY(connection().send(wire::reply_type(wire::Type::session), frame->id, wire::bytes(builder)));
   co_return status;
@@ -116,10 +116,6 @@ Status DataSession::handle(const Frame& frame) {
       return truncate(frame);
     case wire::Type::status:
       return server_status(frame);
-    case wire::Type::cluster:
-      return cluster(frame);
-    case wire::Type::policy_change:
-      return policy_change(frame);
     case wire::Type::applications:
       return applications(frame);
     default:
@@ -135,7 +131,7 @@ void DataSession::reply(wire::Type type, std::uint64_t id, const Status& status)
 }
 
 Status DataSession::check(const wire::Capability& capability, std::uint32_t rights) {
-  const Nanos wall = server_.env_.clock.wall();
+  const Nanos wall = server_.cluster_clock_.now();
   if (std::memcmp(&capability, &genuine_, sizeof(genuine_)) == 0)
     return ServerKey::permits(capability, rights, wall);
   Status status = server_.key_.check(capability, rights, wall);

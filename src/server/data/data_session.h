@@ -5,7 +5,7 @@
 //
 //   data_session.cc     the session itself, and transfers
 //   object_requests.cc  sync, length, truncate, remove
-//   status_requests.cc  what the server tells of itself, and changes of the policy
+//   status_requests.cc  what the server tells of itself
 #pragma once
 
 #include <cstdint>
@@ -56,8 +56,6 @@ class DataSession {
   Task<void> do_truncate(std::uint64_t id, ObjectId object, Bytes length, bool cut, bool grow);
 
   Status server_status(const Frame& frame);
-  Status cluster(const Frame& frame);
-  Status policy_change(const Frame& frame);
   Status applications(const Frame& frame);
 
   DataServer& server_;

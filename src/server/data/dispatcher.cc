@@ -62,6 +62,7 @@ Dispatcher::Dispatcher(const Env& env, Store& store, std::unique_ptr<RequestPoli
       policy_(std::move(policy)),
       boot_(boot),
       local_reads_(store, read_grant),
+      statistics_(env.clock.executor(), store),
       rate_(env.clock.now()),
       reply_(1024),
       ask_again_(*this),
@@ -82,6 +83,7 @@ void Dispatcher::add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, N
   added.account = accounting_.arrived(request.application, session.program, session.job, now);
   added.generation = generation_;
   enqueue(added);
+  statistics_.arrived();
   policy_->add(added.request, now);
   const bool write = added.write;
   dispatch();
@@ -107,10 +109,17 @@ void Dispatcher::change_policy(std::unique_ptr<RequestPolicy> policy) {
   ++generation_;
   ask_again_.disarm();
   const Nanos now = env_.clock.now();
+  if (advice_ && advice_->expiry > now) policy_->advise(*advice_, now);
   for (Transfer* transfer : transfers_.in_state(TransferState::queued)) {
     policy_->add(transfer->request, now);
     transfer->generation = generation_;
   }
+  dispatch();
+}
+
+void Dispatcher::advise(Advice advice) {
+  advice_ = std::move(advice);
+  policy_->advise(*advice_, env_.clock.now());
   dispatch();
 }
 
@@ -229,6 +238,8 @@ void Dispatcher::end_turn(Turn& turn) {
     // Now, not with the reply: the account may go to another application when it has nothing here.
     if (!gone && transfer.status.ok()) accounting_.count(transfer.account, transfer.write, transfer.length);
     accounting_.ended(transfer.account, now);
+    statistics_.served(transfer.request.application, transfer.object, transfer.extents.front().offset,
+                       transfer.extents.back().end());
     rate_.note(now);
   } else {
     enqueue(transfer);

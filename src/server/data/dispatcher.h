@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@
 #include "server/data/early_pulls.h"
 #include "server/data/local_reads.h"
 #include "server/data/recent_rate.h"
+#include "server/data/statistics.h"
 #include "server/data/transfer.h"
 #include "server/data/transfer_table.h"
 #include "wire/messages.h"
@@ -48,6 +50,9 @@ class Dispatcher {
   // From now on this policy decides. What is queued goes over to it; what is in service goes on, and over to it with
   // what is left after its quantum.
   void change_policy(std::unique_ptr<RequestPolicy> policy);
+  // The coordinator's advice, on the steady clock: for the policy that decides now, and for one that takes over while it
+  // is valid.
+  void advise(Advice advice);
   // Forgets the queued transfers of a session. Those in service end by themselves; wait for session.drained.
   void drop(const ClientSession& session);
 
@@ -65,6 +70,7 @@ class Dispatcher {
   [[nodiscard]] std::string policy_name() const { return policy_->name(); }
   // Brought up to date by asking.
   [[nodiscard]] std::vector<Accounting::Row> accounts() { return accounting_.rows(env_.clock.now()); }
+  [[nodiscard]] Statistics& statistics() { return statistics_; }
   [[nodiscard]] double requests_per_second() { return rate_.per_second(env_.clock.now()); }
 
  private:
@@ -125,7 +131,9 @@ class Dispatcher {
   LocalReads local_reads_;
   Bytes memory_;
   Totals totals_;
+  std::optional<Advice> advice_;
   Accounting accounting_;
+  Statistics statistics_;
   RecentRate rate_;
   flatbuffers::FlatBufferBuilder reply_;
   AskAgain ask_again_;

@@ -45,7 +45,7 @@ Status PolicySwitch::prepare(const PolicyVersion& what) {
             fmt::format("version {} of the policy is in effect here already", active_.version)};
   }
   TUTTI_TRY(make_request_policy(what.policy).status());
-  // The metadata server begins a change only after the moment of the last one.
+  // The coordinator begins a change only after the moment of the last one.
   if (pending_ && pending_->committed) activate(Pending(*pending_).what);
   wait_for({what, false});
   return {};

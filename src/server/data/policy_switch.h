@@ -9,23 +9,23 @@
 
 #include "env/cluster_clock.h"
 #include "env/env.h"
-#include "server/data/dispatcher.h"
 #include "server/coordinator/policy_change.h"
+#include "server/data/dispatcher.h"
 
 namespace tutti {
 
 class PolicySwitch {
  public:
   // `rotational`: the store is on such a disk, which decides the interval of a window policy that names none. `ask`
-  // shall bring the metadata server's word to heard(). All references must outlive the switch.
+  // shall bring the coordinator's word to heard(). All references must outlive the switch.
   PolicySwitch(const Env& env, Dispatcher& dispatcher, const ClusterClock& clock, bool rotational,
                std::function<void()> ask);
   PolicySwitch(const PolicySwitch&) = delete;
   PolicySwitch& operator=(const PolicySwitch&) = delete;
 
-  // A step of the metadata server. Only prepare can fail: Code::invalid if this server cannot follow.
+  // A step of the coordinator. Only prepare can fail: Code::invalid if this server cannot follow.
   Status take(const PolicyMessage& message);
-  // What the metadata server says holds.
+  // What the coordinator says holds.
   void heard(const wire::ClusterReply& reply);
 
   // In effect here.

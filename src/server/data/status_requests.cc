@@ -1,4 +1,4 @@
-// What a data server tells of itself, and changes of its request policy.
+// What a data server tells of itself.
 #include "base/version.h"
 #include "server/data/accounting_reply.h"
 #include "server/data/data_session.h"
@@ -37,31 +37,6 @@ Status DataSession::server_status(const Frame& frame) {
   fields.add_requests_per_second(server_.dispatcher_.requests_per_second());
   builder.Finish(fields.Finish());
   return connection().send(wire::reply_type(wire::Type::status), frame.id, wire::bytes(builder));
-}
-
-Status DataSession::cluster(const Frame& frame) {
-  if (wire::parse<wire::ClusterRequest>(frame.payload) == nullptr)
-    return {Code::malformed, "cluster request"};
-  const PolicyVersion& active = server_.policy_switch_.active();
-  flatbuffers::FlatBufferBuilder builder(256);
-  const auto policy = builder.CreateString(server_.dispatcher_.policy_name());
-  wire::ClusterReplyBuilder fields(builder);
-  fields.add_wall(server_.env_.clock.wall().count());
-  fields.add_version(active.version);
-  fields.add_change(active.change);
-  fields.add_policy(policy);
-  fields.add_from(active.from.count());
-  fields.add_rotational(server_.options_.rotational);
-  builder.Finish(fields.Finish());
-  return connection().send(wire::reply_type(wire::Type::cluster), frame.id, wire::bytes(builder));
-}
-
-Status DataSession::policy_change(const Frame& frame) {
-  const auto message = read_policy_change(server_.key_, frame.payload, server_.cluster_clock_.now());
-  if (message.code() == Code::malformed) return message.status();
-  reply(wire::Type::policy_change, frame.id,
-        message.ok() ? server_.policy_switch_.take(*message) : message.status());
-  return {};
 }
 
 Status DataSession::applications(const Frame& frame) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <utility>
 
+#include "server/coordinator/cluster_follower.h"
 #include "server/meta/meta_session.h"
 
 namespace tutti {
@@ -42,27 +43,21 @@ Status prepare(KvWriter& kv, const Superblock& fresh, const meta::Inode& root) {
   return kv.put(meta::superblock_key(), meta::encode(fresh));
 }
 
-meta::ClusterDefaults defaults_of(const MetaServerOptions& options) {
-  return {static_cast<std::uint32_t>(options.data_servers.size()), options.stripe_size, options.stripe_count};
-}
-
 }  // namespace
 
 class MetaServer::Impl {
  public:
   Impl(Env env, Kv& kv, ServerKey key, MetaServerOptions options)
-      : service_{env,
-                 kv,
-                 key,
-                 options,
-                 defaults_of(options),
-                 meta::Purger(env, kv, key, options.cluster, options.data_servers),
-                 meta::PolicyKeeper(env, kv, key, options.cluster, options.data_servers, options.policy),
-                 env.clock.now(),
-                 0,
-                 {},
-                 meta::Locks(env, kv, options.lock_lease, options.lock_grace)},
-        scope_(env.clock.executor()) {}
+      : service_(env, kv, key, options), scope_(env.clock.executor()) {
+    if (options.coordinator.empty()) {
+      CoordinatorOptions role{options.data_servers, options.policy, options.root_uid};
+      service_.coordinator = std::make_unique<Coordinator>(env, kv, key, std::move(role));
+    } else {
+      follower_ = std::make_unique<ClusterFollower>(env, PeerAddress{options.coordinator, options.cluster, 0},
+                                                    "tutti metadata server", service_.clock,
+                                                    ClusterFollower::Handlers());
+    }
+  }
 
   Task<Status> open() {
     TUTTI_CO_TRY(check(service_.options, service_.defaults));
@@ -75,12 +70,13 @@ class MetaServer::Impl {
     root.uid = service_.options.root_uid;
     root.gid = service_.options.root_gid;
     root.links = 2;
-    root.accessed = root.modified = root.changed = service_.env.clock.wall();
+    root.accessed = root.modified = root.changed = service_.clock.now();
     std::function<Status(KvWriter&)> body = [fresh, root](KvWriter& kv) { return prepare(kv, fresh, root); };
     const Status status = co_await service_.kv.update(std::move(body));
     if (!status.ok()) co_return status.with_context("open metadata");
     TUTTI_CO_TRY(service_.locks.open());
-    TUTTI_CO_TRY((co_await service_.policy.open()).with_context("request policy"));
+    if (service_.coordinator) TUTTI_CO_TRY(co_await service_.coordinator->open());
+    if (follower_) follower_->start();
     service_.purger.start();
     co_return Status();
   }
@@ -93,6 +89,8 @@ class MetaServer::Impl {
     }
   }
 
+  [[nodiscard]] Coordinator* coordinator() { return service_.coordinator.get(); }
+
  private:
   Task<void> run_session(std::unique_ptr<Connection> connection) {
     meta::MetaSession session(service_, std::move(connection));
@@ -100,6 +98,7 @@ class MetaServer::Impl {
   }
 
   meta::Service service_;
+  std::unique_ptr<ClusterFollower> follower_;  // of a coordinator elsewhere
   Scope scope_;
 };
 
@@ -107,6 +106,8 @@ MetaServer::MetaServer(Env env, Kv& kv, ServerKey key, MetaServerOptions options
     : impl_(std::make_unique<Impl>(env, kv, key, std::move(options))) {}
 
 MetaServer::~MetaServer() = default;
+
+Coordinator* MetaServer::coordinator() { return impl_->coordinator(); }
 
 Task<Status> MetaServer::open() { return impl_->open(); }
 

@@ -1,8 +1,11 @@
 // MetaServer: names, directories, attributes, layouts and file ids; gives out capabilities.
 //
-// It holds no state but its Kv, and the locks of its sessions (meta_locks.h): every change is one transaction, durable when answered, and changes that wait
-// together share one sync. The length of a file is not here: data servers know it. The objects of removed
-// files are removed on the data servers in the background; what is left to remove survives a restart.
+// It holds no state but its Kv, and the locks of its sessions (locks.h): every change is one transaction, durable when
+// answered, and changes that wait together share one sync. The length of a file is not here: data servers know it. The
+// objects of removed files are removed on the data servers in the background; what is left to remove survives a restart.
+//
+// It is the cluster's coordinator too (server/coordinator/coordinator.h), unless that runs elsewhere: then the metadata
+// server follows its time.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +18,7 @@
 #include "env/scope.h"
 #include "layout/layout.h"
 #include "server/capability.h"
+#include "server/coordinator/coordinator.h"
 
 namespace tutti {
 
@@ -24,6 +28,7 @@ struct MetaServerOptions {
   Bytes stripe_size = 64_KiB;             // default of new files
   std::uint32_t stripe_count = 0;         // 0: all servers
   std::string policy = "fcfs";            // order of requests, as the cluster file says
+  std::string coordinator;                // address of one that runs elsewhere; empty: it is here
   Nanos capability_lifetime = 3600_s;
   Nanos repeat_memory = 3600_s;  // how long the answer to a change is kept for a client that repeats it
   Nanos lock_lease = 30_s;       // a silent holder may lose its locks after this
@@ -46,6 +51,9 @@ class MetaServer {
   Task<Status> open();
   // After open(): accepts and serves until it is cancelled or the listener breaks.
   Task<Status> serve(std::unique_ptr<Listener> listener);
+
+  // Null if it runs elsewhere.
+  [[nodiscard]] Coordinator* coordinator();
 
  private:
   class Impl;

@@ -3,14 +3,12 @@
 #include <utility>
 
 #include "base/hash.h"
-#include "env/combine.h"
+#include "server/greeting.h"
 
 namespace tutti::meta {
 namespace {
 
 constexpr std::size_t kMaxComplaints = 1024;  // peers remembered
-constexpr Nanos kGreetingPatience = 30_s;
-constexpr Nanos kFarewellPatience = 5_s;
 constexpr int kTurn = 32;  // requests answered in a row before other sessions have their turn
 
 // Goes to the end of the run queue.
@@ -40,15 +38,6 @@ class Permit {
   Semaphore& semaphore_;
 };
 
-std::string session_reply(const Status& status, Nanos wall, std::uint64_t cluster) {
-  flatbuffers::FlatBufferBuilder builder(256);
-  const auto message = builder.CreateString(status.message());
-  const auto version = builder.CreateString(TUTTI_VERSION);
-  builder.Finish(wire::CreateSessionReply(builder, static_cast<std::uint16_t>(status.code()), message,
-                                          wall.count(), cluster, 0, version));
-  return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
-}
-
 }  // namespace
 
 // What a transaction needs and gives. While it runs, nobody else touches it.
@@ -63,11 +52,24 @@ struct MetaSession::Change {
   std::vector<std::uint32_t> orphaned;
 };
 
+Service::Service(Env world, Kv& store, ServerKey servers_key, MetaServerOptions wanted)
+    : env(world),
+      kv(store),
+      key(servers_key),
+      options(std::move(wanted)),
+      defaults{static_cast<std::uint32_t>(options.data_servers.size()), options.stripe_size,
+               options.stripe_count},
+      clock(env.clock),
+      purger(env, kv, key, clock, options.cluster, options.data_servers),
+      started(env.clock.now()),
+      locks(env, kv, options.lock_lease, options.lock_grace) {}
+
 MetaSession::MetaSession(Service& service, std::unique_ptr<Connection> connection)
     : service_(service),
       connection_(std::move(connection)),
       permits_(service.env.clock.executor(), kMaxChanges),
       scope_(service.env.clock.executor()) {
+  if (service_.coordinator) coordination_.emplace(*service_.coordinator, *connection_);
   ++service_.sessions;
 }
 
@@ -78,8 +80,8 @@ MetaSession::~MetaSession() {
 }
 
 Task<void> MetaSession::run() {
-  const bool welcome = co_await greet();
-  if (!welcome) co_return;
+  const bool welcomed = co_await welcome();
+  if (!welcomed) co_return;
   for (int turn = 1;; ++turn) {
     co_await permits_.acquire();
     Result<Frame> frame = co_await connection_->receive();
@@ -95,33 +97,14 @@ Task<void> MetaSession::run() {
   }
 }
 
-Task<bool> MetaSession::greet() {
-  Result<Frame> frame = co_await with_timeout(service_.env.clock, kGreetingPatience, connection_->receive(),
-                                              "waiting for a session request");
-  if (!frame.ok()) co_return false;
-  const auto* request = frame->type == wire::request_type(wire::Type::session)
-                            ? wire::parse<wire::SessionRequest>(frame->payload)
-                            : nullptr;
-  if (request == nullptr) {
-    complain("no sound session request came first");
-    co_return false;
-  }
-  Status status;
-  if (request->protocol() != wire::kProtocolVersion) {
-    status = Status(Code::version,
-                    fmt::format("this metadata server speaks protocol {}, the client {}: use the same "
-                                "version of Tutti on both sides",
-                                wire::kProtocolVersion, request->protocol()));
-  }
-  client_ = request->client();
-  if (status.ok()) lock_session_ = service_.locks.join(connection_->peer().uid, client_);
-  const std::string reply = session_reply(status, service_.env.clock.wall(), service_.options.cluster);
-  connection_->send(wire::reply_type(wire::Type::session), frame->id, as_bytes(reply)).ignore();
-  if (status.ok()) co_return true;
-  // The peer shall read why before the connection goes.
-  frame = co_await with_timeout(service_.env.clock, kFarewellPatience, connection_->receive(),
-                                "waiting for the end");
-  co_return false;
+Task<bool> MetaSession::welcome() {
+  const auto client =
+      co_await greet(service_.env, *connection_, service_.options.cluster, service_.clock, "metadata server");
+  if (client.code() == Code::malformed) complain(client.status().message());
+  if (!client.ok()) co_return false;
+  client_ = *client;
+  lock_session_ = service_.locks.join(connection_->peer().uid, client_);
+  co_return true;
 }
 
 void MetaSession::complain(const std::string& about) {
@@ -133,12 +116,11 @@ void MetaSession::complain(const std::string& about) {
 
 Caller MetaSession::caller() const {
   const Peer& peer = connection_->peer();
-  return {peer.uid, peer.gid, peer.groups, service_.env.clock.wall()};
+  return {peer.uid, peer.gid, peer.groups, service_.clock.now()};
 }
 
 Signer MetaSession::signer() const {
-  return {service_.key, connection_->peer().uid,
-          service_.env.clock.wall() + service_.options.capability_lifetime};
+  return {service_.key, connection_->peer().uid, service_.clock.now() + service_.options.capability_lifetime};
 }
 
 Ticket MetaSession::ticket(const Frame& frame, std::uint64_t sequence) const {

@@ -8,32 +8,37 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
+#include "env/cluster_clock.h"
 #include "env/env.h"
 #include "env/kv.h"
 #include "env/scope.h"
 #include "env/sync.h"
+#include "server/coordinator/coordinator_session.h"
 #include "server/meta/edit.h"
 #include "server/meta/locks.h"
-#include "server/coordinator/policy_keeper.h"
+#include "server/meta/meta_server.h"
 #include "server/meta/purge.h"
 #include "server/meta/repeat.h"
 #include "server/meta/reply.h"
-#include "server/meta/meta_server.h"
 
 namespace tutti::meta {
 
 // What all sessions of one metadata server share.
 struct Service {
+  Service(Env env, Kv& kv, ServerKey key, MetaServerOptions options);
+
   Env env;
   Kv& kv;
   ServerKey key;
   MetaServerOptions options;
   ClusterDefaults defaults;
+  ClusterClock clock;  // corrected only if the coordinator runs elsewhere
   Purger purger;
-  PolicyKeeper policy;
+  std::unique_ptr<Coordinator> coordinator;  // null if it runs elsewhere
   Nanos started;
   std::uint32_t sessions = 0;
   std::set<std::string> complained;  // peers that the log has spoken about
@@ -59,14 +64,11 @@ class MetaSession {
   using Operation = std::function<Result<std::string>(TreeEditor&, const Signer&)>;
   struct Change;
 
-  Task<bool> greet();
+  Task<bool> welcome();
   // False if the message is not sound or its type unknown.
   bool dispatch(const Frame& frame);
   bool on_status(const Frame& frame);
-  bool on_cluster(const Frame& frame);
-  bool on_set_policy(const Frame& frame);
-  Task<void> set_policy(std::uint16_t type, std::uint64_t id, std::string policy);
-  [[nodiscard]] std::string cluster_reply(const PolicyRecord& record) const;
+  bool on_coordination(const Frame& frame);
   bool on_open(const Frame& frame);
   bool on_lookup(const Frame& frame);
   bool on_list(const Frame& frame);
@@ -98,6 +100,7 @@ class MetaSession {
 
   Service& service_;
   std::unique_ptr<Connection> connection_;
+  std::optional<CoordinatorSession> coordination_;  // if the coordinator is here
   std::uint64_t client_ = 0;
   std::uint64_t lock_session_ = 0;  // 0 before the greeting
   Semaphore permits_;               // for changes under way

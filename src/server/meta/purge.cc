@@ -26,10 +26,12 @@ Task<Result<Channel::Reply>> call(Channel& channel, wire::Type type,
 
 }  // namespace
 
-Purger::Purger(Env env, Kv& kv, ServerKey key, std::uint64_t cluster, std::vector<std::string> data_servers)
+Purger::Purger(Env env, Kv& kv, ServerKey key, const ClusterClock& clock, std::uint64_t cluster,
+               std::vector<std::string> data_servers)
     : env_(env),
       kv_(kv),
       key_(key),
+      clock_(clock),
       cluster_(cluster),
       client_(env.random.next()),
       addresses_(std::move(data_servers)),
@@ -125,7 +127,7 @@ Task<Result<std::unique_ptr<Channel>>> Purger::connect(std::uint32_t server) {
 }
 
 Task<Status> Purger::remove_object(Channel& channel, std::uint64_t file) {
-  const Nanos wall = env_.clock.wall();
+  const Nanos wall = clock_.now();
   const wire::Capability capability = key_.sign(file, wire::kRightRemove, 0, wall + kCapabilityLifetime);
   const wire::Tag tag(0, wall.count(), client_, file, 0);
   flatbuffers::FlatBufferBuilder message(256);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "env/channel.h"
+#include "env/cluster_clock.h"
 #include "env/env.h"
 #include "env/kv.h"
 #include "env/scope.h"
@@ -21,8 +22,9 @@ namespace tutti::meta {
 
 class Purger {
  public:
-  // `kv` and what `env` refers to must outlive it. Addresses are in the order of the servers' numbers.
-  Purger(Env env, Kv& kv, ServerKey key, std::uint64_t cluster, std::vector<std::string> data_servers);
+  // `kv`, `clock` and what `env` refers to must outlive it. Addresses are in the order of the servers' numbers.
+  Purger(Env env, Kv& kv, ServerKey key, const ClusterClock& clock, std::uint64_t cluster,
+         std::vector<std::string> data_servers);
   Purger(const Purger&) = delete;
   Purger& operator=(const Purger&) = delete;
 
@@ -42,6 +44,7 @@ class Purger {
   Env env_;
   Kv& kv_;
   ServerKey key_;
+  const ClusterClock& clock_;
   std::uint64_t cluster_;
   std::uint64_t client_;  // as which it opens sessions
   std::vector<std::string> addresses_;

@@ -38,10 +38,6 @@ bool MetaSession::dispatch(const Frame& frame) {
   switch (static_cast<wire::Type>(frame.type)) {
     case wire::Type::status:
       return on_status(frame);
-    case wire::Type::cluster:
-      return on_cluster(frame);
-    case wire::Type::set_policy:
-      return on_set_policy(frame);
     case wire::Type::open:
       return on_open(frame);
     case wire::Type::lookup:
@@ -71,8 +67,27 @@ bool MetaSession::dispatch(const Frame& frame) {
     case wire::Type::counter:
       return on_counter(frame);
     default:
-      return false;
+      return CoordinatorSession::knows(frame.type) && on_coordination(frame);
   }
+}
+
+// Without a coordinator here: the time, which the metadata server follows too, and where the coordinator is.
+bool MetaSession::on_coordination(const Frame& frame) {
+  if (coordination_) return coordination_->handle(frame);
+  if (frame.type == wire::request_type(wire::Type::cluster)) {
+    flatbuffers::FlatBufferBuilder builder(64);
+    wire::ClusterReplyBuilder reply(builder);
+    reply.add_wall(service_.clock.now().count());
+    builder.Finish(reply.Finish());
+    connection_->send(wire::reply_type(wire::Type::cluster), frame.id, wire::bytes(builder)).ignore();
+    return true;
+  }
+  const Status elsewhere(Code::invalid,
+                         fmt::format("the coordinator of this cluster is at {}: correct `coordinator` in "
+                                     "the cluster file",
+                                     service_.options.coordinator));
+  answer(frame.type, frame.id, "coordinator", elsewhere);
+  return true;
 }
 
 bool MetaSession::on_status(const Frame& frame) {
@@ -93,10 +108,18 @@ bool MetaSession::on_status(const Frame& frame) {
   flatbuffers::FlatBufferBuilder builder(256);
   const auto kind = builder.CreateString("meta");
   const auto version = builder.CreateString(TUTTI_VERSION);
-  const Result<PolicyRecord> policy = service_.policy.read();
-  const auto policy_text = builder.CreateString(policy.ok() ? policy->now.policy : "");
+  std::string policy;
+  std::vector<wire::Lease> leases;
+  if (service_.coordinator) {
+    const Result<PolicyRecord> record = service_.coordinator->policy().read();
+    if (record.ok()) policy = record->now.policy;
+    leases = to_wire(service_.coordinator->members().leases());
+  }
+  const auto policy_text = builder.CreateString(policy);
+  const auto lease_list = builder.CreateVectorOfStructs(leases);
   wire::ServerStatusReplyBuilder reply(builder);
   reply.add_policy(policy_text);
+  reply.add_leases(lease_list);
   reply.add_kind(kind);
   reply.add_version(version);
   reply.add_uptime((service_.env.clock.now() - service_.started).count());
@@ -252,10 +275,11 @@ bool MetaSession::on_set_attributes(const Frame& frame) {
 
 Status MetaSession::check_own(const wire::Capability& capability) const {
   if (!service_.key.genuine(capability) || capability.uid() != connection_->peer().uid ||
-      (capability.rights() & wire::kRightRemove) != 0) {
+      (capability.rights() & ~std::uint32_t{wire::kRightRead | wire::kRightWrite | wire::kRightLength}) !=
+          0) {
     return {Code::permission, "the capability is not yours"};
   }
-  const Nanos lapsed = service_.env.clock.wall() - Nanos(capability.expiry());
+  const Nanos lapsed = service_.clock.now() - Nanos(capability.expiry());
   if (lapsed <= service_.options.capability_lifetime) return {};
   return {Code::expired, "the capability is too old: open the file again"};
 }

@@ -10,7 +10,7 @@
 
 #include "base/status.h"
 
-namespace tutti::cli {
+namespace tutti {
 
 // Owns a file descriptor.
 class Fd {
@@ -47,4 +47,4 @@ Result<std::size_t> pread_full(int fd, std::span<std::byte> buffer, std::uint64_
 // The path of the running program, for starting itself again.
 inline constexpr const char* kSelf = "/proc/self/exe";
 
-}  // namespace tutti::cli
+}  // namespace tutti

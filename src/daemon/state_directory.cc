@@ -1,4 +1,4 @@
-#include "cli/cluster/state_directory.h"
+#include "daemon/state_directory.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -9,12 +9,9 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <cstdlib>
 #include <filesystem>
 
-#include "client/cluster_config.h"
-
-namespace tutti::cli {
+namespace tutti {
 namespace {
 
 Status make_private(const std::string& path) {
@@ -30,24 +27,6 @@ struct flock whole_file() {
 }
 
 }  // namespace
-
-Result<StateDirectory> StateDirectory::choose(const Globals& globals) {
-  std::string path = globals.directory;
-  const char* variable = std::getenv("TUTTI_DIR");
-  if (path.empty() && variable != nullptr) path = variable;
-  if (path.empty()) {
-    const std::string base = home_directory();
-    if (base.empty())
-      return Status(Code::not_found, "there is no home directory; name a directory with --dir");
-    path = base + "/.tutti";
-  }
-  std::error_code error;
-  const auto absolute = std::filesystem::absolute(path, error);
-  if (error) return Status::from_errno(error.value(), fmt::format("find directory {}", path));
-  std::string normal = absolute.lexically_normal().string();
-  while (normal.size() > 1 && normal.ends_with('/')) normal.pop_back();
-  return StateDirectory(std::move(normal));
-}
 
 bool StateDirectory::has_cluster() const { return ::access(config_path().c_str(), F_OK) == 0; }
 
@@ -136,10 +115,12 @@ Result<Fd> StateDirectory::claim(const std::string& name) const {
   return file;
 }
 
-std::vector<std::string> daemon_names(std::uint32_t servers) {
-  std::vector<std::string> names = {"meta"};
+std::vector<std::string> daemon_names(std::uint32_t servers, bool coordinator) {
+  std::vector<std::string> names;
+  if (coordinator) names.emplace_back("coordinator");
+  names.emplace_back("meta");
   for (std::uint32_t i = 0; i < servers; ++i) names.push_back(fmt::format("data.{}", i));
   return names;
 }
 
-}  // namespace tutti::cli
+}  // namespace tutti

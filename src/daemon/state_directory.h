@@ -2,12 +2,12 @@
 //
 //   D/cluster.toml        the cluster (cluster_config.h)
 //   D/key                 the servers' key, 0600
-//   D/meta/  D/data.N/    what each daemon stores
+//   D/NAME/               what each daemon stores
 //   D/run/NAME.pid        locked by the daemon as long as it lives, so that a stale number is recognized
 //   D/run/NAME.sock       its socket, unless the configuration says otherwise
 //   D/log/NAME.log
 //
-// The directory is 0700. NAME is "meta" or "data.N".
+// The directory is 0700. NAME is "meta", "data.N" or, where it runs alone, "coordinator".
 #pragma once
 
 #include <sys/types.h>
@@ -18,18 +18,14 @@
 #include <vector>
 
 #include "base/status.h"
-#include "cli/command.h"
-#include "cli/local_files.h"
+#include "env/real/local_files.h"
 
-namespace tutti::cli {
+namespace tutti {
 
 class StateDirectory {
  public:
   // Takes a path as it is; touches nothing.
   explicit StateDirectory(std::string path) : path_(std::move(path)) {}
-
-  // --dir, else $TUTTI_DIR, else ~/.tutti; made absolute.
-  static Result<StateDirectory> choose(const Globals& globals);
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string config_path() const { return path_ + "/cluster.toml"; }
@@ -62,7 +58,7 @@ class StateDirectory {
   std::string path_;
 };
 
-// "meta", "data.0" and so on.
-std::vector<std::string> daemon_names(std::uint32_t servers);
+// "meta", "data.0" and so on; "coordinator" first, if there is one.
+std::vector<std::string> daemon_names(std::uint32_t servers, bool coordinator = false);
 
-}  // namespace tutti::cli
+}  // namespace tutti

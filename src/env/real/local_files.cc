@@ -1,11 +1,11 @@
-#include "cli/local_files.h"
+#include "env/real/local_files.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
 
-namespace tutti::cli {
+namespace tutti {
 
 void Fd::reset() {
   if (fd_ >= 0) ::close(fd_);
@@ -47,4 +47,4 @@ Result<std::size_t> pread_full(int fd, std::span<std::byte> buffer, std::uint64_
   return done;
 }
 
-}  // namespace tutti::cli
+}  // namespace tutti

@@ -1,0 +1,35 @@
+#include "daemon/coordinator_daemon.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "env/real/kv/lmdb_kv.h"
+#include "server/coordinator/coordinator_server.h"
+
+namespace tutti {
+
+Status serve_coordinator(Daemon& daemon) {
+  const ClusterConfig& config = daemon.config;
+  if (config.coordinator.empty()) {
+    return {Code::invalid,
+            fmt::format("{} names no coordinator, so the metadata server is it: write coordinator = "
+                        "\"ADDRESS\" to run one alone",
+                        daemon.state.config_path())};
+  }
+  LmdbOptions lmdb;
+  lmdb.map_size = config.metadata_limit;
+  auto kv = LmdbKv::open(daemon.loop, daemon.state.store_path(daemon.name), lmdb);
+  if (!kv.ok()) return kv.status();
+  const std::uint32_t owner = config.owner ? config.owner->uid : ::geteuid();
+  CoordinatorServer server(daemon.env(), **kv, daemon.key, config.id, {config.data, config.policy, owner});
+  TUTTI_TRY(daemon.loop.run(server.open()));
+  auto listeners = listen(daemon, config.coordinator);
+  if (!listeners.ok()) return listeners.status();
+  std::vector<Task<Status>> serving;
+  for (auto& each : *listeners) serving.push_back(server.serve(std::move(each)));
+  return serve_until_signal(daemon, std::move(serving));
+}
+
+}  // namespace tutti

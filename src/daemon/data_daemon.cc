@@ -1,0 +1,99 @@
+#include "daemon/data_daemon.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <fstream>
+#include <utility>
+
+#include "base/hash.h"
+#include "env/real/store/file_store.h"
+#include "env/sim/device/hdd.h"
+#include "env/sim/device/parameters.h"
+#include "env/sim/device/scheduler.h"
+#include "env/sim/device/ssd.h"
+#include "env/sim/store/device_store.h"
+#include "policy/request/policy.h"
+#include "policy/request/window.h"
+#include "server/data/data_server.h"
+
+namespace tutti {
+namespace {
+
+// The same until the machine starts anew, and with it until unsynced writes may be lost.
+std::uint64_t boot_number() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  std::getline(file, id);
+  return stable_hash(id);
+}
+
+// Whether the kernel calls the disk under the directory a rotating one. False where it does not know.
+bool on_rotating_disk(const std::string& directory) {
+  struct stat info {};
+  if (::stat(directory.c_str(), &info) != 0) return false;
+  const std::string device = fmt::format("/sys/dev/block/{}:{}", major(info.st_dev), minor(info.st_dev));
+  for (const char* queue :
+       {"/queue/rotational", "/../queue/rotational"}) {  // the second: of a partition's disk
+    char answer = '0';
+    if (std::ifstream(device + queue) >> answer) return answer == '1';
+  }
+  return false;
+}
+
+// The store behind a modelled disk, for experiments; null for "none".
+std::unique_ptr<DeviceStore> modelled_device(Clock& clock, Store& store, const std::string& name) {
+  if (name == "none") return nullptr;
+  std::unique_ptr<Device> device;
+  if (name == "hdd") {
+    device = std::make_unique<HddModel>(default_hdd());
+  } else {
+    device = std::make_unique<SsdModel>(default_ssd());
+  }
+  DeviceStoreOptions options;
+  options.placement.salt = 1;  // anywhere, but alike on all servers; see placement.h
+  return std::make_unique<DeviceStore>(clock, store, std::move(device),
+                                       std::move(*make_io_scheduler("deadline")), options);
+}
+
+}  // namespace
+
+Status serve_data(Daemon& daemon, std::uint32_t index) {
+  const ClusterConfig& config = daemon.config;
+  if (index >= config.servers()) {
+    return {Code::invalid,
+            fmt::format("--index {}: the cluster has data servers 0 to {}", index, config.servers() - 1)};
+  }
+  FileStoreOptions files;
+  files.log = daemon.log;
+  auto store = FileStore::open(daemon.loop, daemon.state.store_path(daemon.name), files);
+  if (!store.ok()) return store.status();
+  const bool rotational = config.device == "hdd" ||
+                          (config.device == "none" && on_rotating_disk(daemon.state.store_path(daemon.name)));
+  auto policy = make_request_policy(with_default_interval(config.policy, rotational));
+  if (!policy.ok()) return policy.status();
+  const auto modelled = modelled_device(daemon.loop.clock(), **store, config.device);
+  DataServerOptions options;
+  options.index = index;
+  options.cluster = config.id;
+  options.boot = boot_number();
+  options.max_queued = static_cast<std::size_t>(config.max_queued);
+  options.max_queued_per_session = static_cast<std::size_t>(config.max_queued_per_session);
+  options.queue_memory = config.queue_memory;
+  options.read_grant = config.read_grant;
+  options.max_request_age = config.max_request_age;
+  options.coordinator = config.coordinator_address();
+  options.rotational = rotational;
+  options.applications = config.applications;
+  DataServer server(daemon.env(), modelled ? static_cast<Store&>(*modelled) : **store, *std::move(policy),
+                    daemon.key, options);
+  auto listeners = listen(daemon, config.data[index]);
+  if (!listeners.ok()) return listeners.status();
+  server.start();
+  std::vector<Task<Status>> serving;
+  for (auto& each : *listeners) serving.push_back(server.serve(std::move(each)));
+  return serve_until_signal(daemon, std::move(serving));
+}
+
+}  // namespace tutti

@@ -1,0 +1,37 @@
+#include "daemon/meta_daemon.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "env/real/kv/lmdb_kv.h"
+#include "server/meta/meta_server.h"
+
+namespace tutti {
+
+Status serve_meta(Daemon& daemon) {
+  const ClusterConfig& config = daemon.config;
+  LmdbOptions lmdb;
+  lmdb.map_size = config.metadata_limit;
+  auto kv = LmdbKv::open(daemon.loop, daemon.state.store_path("meta"), lmdb);
+  if (!kv.ok()) return kv.status();
+  MetaServerOptions options;
+  options.cluster = config.id;
+  options.data_servers = config.data;
+  options.stripe_size = config.stripe_size;
+  options.stripe_count = config.stripe_count;
+  options.policy = config.policy;
+  options.coordinator = config.coordinator;
+  options.capability_lifetime = config.capability_lifetime;
+  options.root_uid = config.owner ? config.owner->uid : ::geteuid();
+  options.root_gid = config.owner ? config.owner->gid : ::getegid();
+  MetaServer server(daemon.env(), **kv, daemon.key, options);
+  TUTTI_TRY(daemon.loop.run(server.open()));
+  auto listeners = listen(daemon, config.meta);
+  if (!listeners.ok()) return listeners.status();
+  std::vector<Task<Status>> serving;
+  for (auto& each : *listeners) serving.push_back(server.serve(std::move(each)));
+  return serve_until_signal(daemon, std::move(serving));
+}
+
+}  // namespace tutti

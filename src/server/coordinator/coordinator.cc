@@ -1,0 +1,23 @@
+#include "server/coordinator/coordinator.h"
+
+#include <utility>
+
+namespace tutti {
+
+Coordinator::Coordinator(Env env, Kv& kv, ServerKey key, CoordinatorOptions options)
+    : env_(env),
+      key_(key),
+      owner_(options.owner),
+      members_(env, key, std::move(options.data_servers)),
+      policy_(env, kv, members_, std::move(options.policy)) {}
+
+Task<Status> Coordinator::open() { co_return (co_await policy_.open()).with_context("request policy"); }
+
+std::vector<wire::Lease> to_wire(const std::vector<Lease>& leases) {
+  std::vector<wire::Lease> list;
+  for (const Lease& lease : leases)
+    list.emplace_back(lease.index, lease.connected, lease.since.count(), lease.heard.count());
+  return list;
+}
+
+}  // namespace tutti

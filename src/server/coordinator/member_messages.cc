@@ -1,0 +1,116 @@
+#include "server/coordinator/member_messages.h"
+
+#include "server/meta/codec.h"
+
+namespace tutti {
+namespace {
+
+constexpr Nanos kLifetime = 300_s;
+
+std::uint64_t mark_of(const JoinMessage& message) {
+  return message_digest(
+      meta::Encoder().number(message.index).number(static_cast<std::uint8_t>(message.rotational)).take());
+}
+
+std::uint64_t wire_application(const TimeSlice& slice) {
+  return slice.rest ? wire::kOtherApplications : slice.application;
+}
+
+std::uint64_t mark_of(const Advice& advice) {
+  meta::Encoder encoder;
+  encoder.number(advice.epoch).number(advice.expiry.count());
+  for (const TimeSlice& slice : advice.slices)
+    encoder.number(wire_application(slice)).number(slice.from.count()).number(slice.to.count());
+  return message_digest(encoder.take());
+}
+
+// The capability must have been made for just this message.
+Status check(const ServerKey& key, const wire::Capability& capability, std::uint32_t right,
+             std::uint64_t mark, Nanos wall) {
+  TUTTI_TRY(key.check(capability, right, wall));
+  if (capability.file() == mark) return {};
+  return {Code::bad_capability, "the capability was made for another message"};
+}
+
+}  // namespace
+
+flatbuffers::FlatBufferBuilder join_message(const ServerKey& key, const JoinMessage& message, Nanos wall) {
+  const wire::Capability capability = key.sign(mark_of(message), wire::kRightJoin, 0, wall + kLifetime);
+  flatbuffers::FlatBufferBuilder builder(256);
+  builder.Finish(wire::CreateJoinRequest(builder, &capability, message.index, message.rotational));
+  return builder;
+}
+
+Result<JoinMessage> read_join(const ServerKey& key, std::span<const std::byte> payload, Nanos wall) {
+  const auto* request = wire::parse<wire::JoinRequest>(payload);
+  if (request == nullptr || request->capability() == nullptr) return Status(Code::malformed, "join request");
+  const JoinMessage message{request->index(), request->rotational()};
+  TUTTI_TRY(check(key, *request->capability(), wire::kRightJoin, mark_of(message), wall));
+  return message;
+}
+
+flatbuffers::FlatBufferBuilder advice_message(const ServerKey& key, const Advice& advice, Nanos wall) {
+  const wire::Capability capability = key.sign(mark_of(advice), wire::kRightAdvise, 0, wall + kLifetime);
+  flatbuffers::FlatBufferBuilder builder(1024);
+  std::vector<wire::TimeSlice> slices;
+  slices.reserve(advice.slices.size());
+  for (const TimeSlice& slice : advice.slices)
+    slices.emplace_back(wire_application(slice), slice.from.count(), slice.to.count());
+  const auto list = builder.CreateVectorOfStructs(slices);
+  builder.Finish(wire::CreateAdviceRequest(builder, &capability, wire::kAdviceVersion, advice.epoch,
+                                           advice.expiry.count(), list));
+  return builder;
+}
+
+Result<Advice> read_advice(const ServerKey& key, std::span<const std::byte> payload, Nanos wall) {
+  const auto* request = wire::parse<wire::AdviceRequest>(payload);
+  if (request == nullptr || request->capability() == nullptr || !wire::aligned(request->slices()) ||
+      (request->slices() != nullptr && request->slices()->size() > wire::kMaxSlices)) {
+    return Status(Code::malformed, "advice");
+  }
+  if (request->version() != wire::kAdviceVersion) return Status(Code::version, "advice of another version");
+  Advice advice{request->epoch(), Nanos(request->expiry()), {}};
+  if (request->slices() != nullptr) {
+    advice.slices.reserve(request->slices()->size());
+    for (const wire::TimeSlice* slice : *request->slices()) {
+      const bool rest = slice->application() == wire::kOtherApplications;
+      advice.slices.push_back(
+          {rest ? 0 : slice->application(), rest, Nanos(slice->from()), Nanos(slice->to())});
+    }
+  }
+  TUTTI_TRY(check(key, *request->capability(), wire::kRightAdvise, mark_of(advice), wall));
+  return advice;
+}
+
+flatbuffers::FlatBufferBuilder statistics_message(const UseReport& report) {
+  flatbuffers::FlatBufferBuilder builder(4096);
+  std::vector<wire::ApplicationStatistics> rows;
+  rows.reserve(report.applications.size());
+  for (const Use& use : report.applications) {
+    rows.emplace_back(use.others ? wire::kOtherApplications : use.application, use.requests,
+                      use.bytes.count(), use.served.count(), use.gaps, use.distance.count(), use.queued,
+                      use.in_service);
+  }
+  const auto list = builder.CreateVectorOfStructs(rows);
+  builder.Finish(wire::CreateStatisticsRequest(builder, list, report.gaps, report.distance.count()));
+  return builder;
+}
+
+Result<UseReport> read_statistics(std::span<const std::byte> payload) {
+  const auto* message = wire::parse<wire::StatisticsRequest>(payload);
+  if (message == nullptr || message->applications() == nullptr || !wire::aligned(message->applications()) ||
+      message->applications()->size() > wire::kMaxStatistics) {
+    return Status(Code::malformed, "statistics");
+  }
+  UseReport report{{}, message->gaps(), Bytes(message->distance())};
+  report.applications.reserve(message->applications()->size());
+  for (const wire::ApplicationStatistics* row : *message->applications()) {
+    const bool others = row->application() == wire::kOtherApplications;
+    report.applications.push_back({others ? 0 : row->application(), others, row->requests(),
+                                   Bytes(row->bytes()), Nanos(row->served()), row->gaps(),
+                                   Bytes(row->distance()), row->queued(), row->in_service()});
+  }
+  return report;
+}
+
+}  // namespace tutti

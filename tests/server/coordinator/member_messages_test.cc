@@ -1,0 +1,62 @@
+#include "server/coordinator/member_messages.h"
+
+#include <gtest/gtest.h>
+
+namespace tutti {
+namespace {
+
+const ServerKey kKey = ServerKey::from_seed(1);
+
+TEST(JoinMessage, IsGoodForOneServerAndForAWhile) {
+  const auto good = join_message(kKey, {3, true}, 0_s);
+  const auto read = read_join(kKey, wire::bytes(good), 1_s);
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->index, 3U);
+  EXPECT_TRUE(read->rotational);
+  EXPECT_EQ(read_join(kKey, wire::bytes(good), 301_s).code(), Code::expired);
+  EXPECT_EQ(read_join(ServerKey::from_seed(2), wire::bytes(good), 1_s).code(), Code::bad_capability);
+  const auto* sound = wire::parse<wire::JoinRequest>(wire::bytes(good));
+  flatbuffers::FlatBufferBuilder other;
+  other.Finish(wire::CreateJoinRequest(other, sound->capability(), 4, true));
+  EXPECT_EQ(read_join(kKey, wire::bytes(other), 1_s).code(), Code::bad_capability) << "another server";
+}
+
+TEST(AdviceMessage, ArrivesAsItWasSentOrNotAtAll) {
+  const Advice advice{5, 9_s, {{7, false, 1_s, 2_s}, {0, true, 2_s, 3_s}}};
+  const auto good = advice_message(kKey, advice, 0_s);
+  const auto read = read_advice(kKey, wire::bytes(good), 1_s);
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(*read, advice);
+  const auto* sound = wire::parse<wire::AdviceRequest>(wire::bytes(good));
+  const auto changed = [&](std::uint32_t version, std::uint64_t epoch) {
+    flatbuffers::FlatBufferBuilder builder;
+    std::vector<wire::TimeSlice> slices;
+    for (const wire::TimeSlice* slice : *sound->slices()) slices.push_back(*slice);
+    const auto list = builder.CreateVectorOfStructs(slices);
+    builder.Finish(
+        wire::CreateAdviceRequest(builder, sound->capability(), version, epoch, sound->expiry(), list));
+    return read_advice(kKey, wire::bytes(builder), 1_s).code();
+  };
+  EXPECT_EQ(changed(wire::kAdviceVersion, 5), Code::ok);
+  EXPECT_EQ(changed(wire::kAdviceVersion, 6), Code::bad_capability);
+  EXPECT_EQ(changed(wire::kAdviceVersion + 1, 5), Code::version);
+}
+
+TEST(StatisticsMessage, ArrivesAsItWasSentAndIsBounded) {
+  UseReport report{{{7, false, 2, 3_KiB, 4_s, 5, 6_KiB, 8, 9}}, 10, 11_KiB};
+  report.applications.push_back({0, true, 1, 1_B, 1_ns, 0, {}, 0, 0});
+  const auto read = read_statistics(wire::bytes(statistics_message(report)));
+  ASSERT_TRUE(read.ok());
+  ASSERT_EQ(read->applications.size(), 2U);
+  EXPECT_EQ(read->applications[0].application, 7U);
+  EXPECT_EQ(read->applications[0].distance, 6_KiB);
+  EXPECT_EQ(read->applications[0].in_service, 9U);
+  EXPECT_TRUE(read->applications[1].others);
+  EXPECT_EQ(read->gaps, 10U);
+  EXPECT_EQ(read->distance, 11_KiB);
+  report.applications.resize(wire::kMaxStatistics + 1);
+  EXPECT_EQ(read_statistics(wire::bytes(statistics_message(report))).code(), Code::malformed);
+}
+
+}  // namespace
+}  // namespace tutti
