@@ -84,7 +84,7 @@ class CoordinatorServer::Session {
     reply.add_version(version);
     reply.add_policy(policy);
     reply.add_uptime((server_.env_.clock.now() - server_.started_).count());
-    reply.add_sessions(server_.sessions_);
+    reply.add_sessions(server_.sessions_ - server_.coordinator_.members().connected());
     reply.add_leases(leases);
     builder.Finish(reply.Finish());
     connection_->send(wire::reply_type(wire::Type::status), frame.id, wire::bytes(builder)).ignore();

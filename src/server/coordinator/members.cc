@@ -129,6 +129,11 @@ std::vector<Lease> Members::leases() const {
   return leases;
 }
 
+std::uint32_t Members::connected() const {
+  return static_cast<std::uint32_t>(std::count_if(
+      places_.begin(), places_.end(), [](const Place& place) { return place.member != nullptr; }));
+}
+
 Task<Status> Members::gather(Nanos patience) {
   const Nanos deadline = env_.clock.now() + patience;
   for (;;) {

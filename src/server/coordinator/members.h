@@ -80,6 +80,8 @@ class Members : public PolicyFollowers {
   // Null while it is away.
   [[nodiscard]] const Member* member(std::uint32_t index) const { return places_.at(index).member; }
   [[nodiscard]] std::size_t size() const { return places_.size(); }
+  // How many are here.
+  [[nodiscard]] std::uint32_t connected() const;
 
   // ---- PolicyFollowers ----
   Task<Status> gather(Nanos patience) override;

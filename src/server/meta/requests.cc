@@ -110,10 +110,12 @@ bool MetaSession::on_status(const Frame& frame) {
   const auto version = builder.CreateString(TUTTI_VERSION);
   std::string policy;
   std::vector<wire::Lease> leases;
+  std::uint32_t clients = service_.sessions;
   if (service_.coordinator) {
     const Result<PolicyRecord> record = service_.coordinator->policy().read();
     if (record.ok()) policy = record->now.policy;
     leases = to_wire(service_.coordinator->members().leases());
+    clients -= service_.coordinator->members().connected();
   }
   const auto policy_text = builder.CreateString(policy);
   const auto lease_list = builder.CreateVectorOfStructs(leases);
@@ -123,7 +125,7 @@ bool MetaSession::on_status(const Frame& frame) {
   reply.add_kind(kind);
   reply.add_version(version);
   reply.add_uptime((service_.env.clock.now() - service_.started).count());
-  reply.add_sessions(service_.sessions);
+  reply.add_sessions(clients);
   reply.add_in_service(static_cast<std::uint32_t>(scope_.size()));
   reply.add_files(superblock.files);
   builder.Finish(reply.Finish());
