@@ -9,11 +9,12 @@
 
 #include "base/parse.h"
 #include "cli/client.h"
-#include "cli/command.h"
 #include "cli/cluster/daemon.h"
 #include "cli/cluster/local_cluster.h"
+#include "cli/command.h"
 #include "cli/output.h"
 #include "client/cluster_config.h"
+#include "env/real/system_random.h"
 #include "policy/request/policy.h"
 #include "server/capability.h"
 
