@@ -2,8 +2,8 @@
  *
  * Functions return 0 or a non-negative count when they succeed, and a negative errno value when they fail;
  * tutti_error() then tells in words what went wrong. Calls block; a client and its files belong to one thread at a
- * time. There are no hidden threads. Paths are absolute inside the cluster ("/a/b"); a "tutti:" prefix is accepted.
- * Lost servers are waited for and requests repeated until the patience of the client is over.
+ * time. There are no hidden threads. Paths are those of the cluster: "/a/b", "a/b" and "tutti:/a/b" are the same.
+ * While a server is away, requests are repeated until the patience of the client is over.
  */
 #ifndef TUTTI_TUTTI_H
 #define TUTTI_TUTTI_H
@@ -28,9 +28,13 @@ typedef struct tutti_file tutti_file;
 
 /* Zero in a field means its default. */
 typedef struct tutti_options {
-  uint64_t application; /* id of the application that requests are counted for; default: drawn at random */
-  uint64_t patience_ms; /* how long to go on without word from a server; default 60,000 */
-  const char* job;      /* id of the batch job, for accounting */
+  /* Id of the application that requests are counted for. Default: $TUTTI_APPLICATION (a number, or a name that stands
+   * for its hash), else one for this launch by PMIx, Slurm or PBS, else drawn at random. */
+  uint64_t application;
+  /* How long to go on without an answer from a server, at most ten years. Default: $TUTTI_PATIENCE, else 60,000. */
+  uint64_t patience_ms;
+  /* Id of the batch job, for accounting. Default: that of Slurm, PBS, LSF or Grid Engine. */
+  const char* job;
 } tutti_options;
 
 /* How a new file is striped. Zero in stripe_size or stripe_count, or -1 in first_server, means the default of the
@@ -60,8 +64,9 @@ typedef struct tutti_extent {
 
 TUTTI_API const char* tutti_version(void);
 
-/* Connects to the cluster whose cluster.toml is given; NULL: $TUTTI_CLUSTER, else that of `tutti up`. `options` may
- * be NULL. Servers are contacted when they are first needed. */
+/* Connects to the cluster whose cluster.toml is given; NULL: $TUTTI_CLUSTER, else that in $TUTTI_DIR, else that in
+ * ~/.tutti, which `tutti up` makes. `options` may be NULL. Servers are contacted when they are first needed. With
+ * $TUTTI_LOG (debug, info, warn, error) the client logs to standard error. */
 TUTTI_API int tutti_connect(const char* cluster_file, const tutti_options* options, tutti_client** client);
 /* Files of the client must be closed before. NULL is allowed. */
 TUTTI_API void tutti_disconnect(tutti_client* client);

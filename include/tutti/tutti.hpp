@@ -104,7 +104,7 @@ class File {
 
 class Client {
  public:
-  // An empty name: $TUTTI_CLUSTER, else the cluster of `tutti up`.
+  // An empty name: as NULL for tutti_connect().
   static Outcome<Client> connect(const std::string& cluster_file = {}, const tutti_options& options = {}) {
     tutti_client* client = nullptr;
     const int result =

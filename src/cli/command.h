@@ -28,10 +28,11 @@ inline constexpr int kUsage = 2;
 inline constexpr int kInterrupted = 130;  // as shells report SIGINT
 
 struct Globals {
-  std::string directory;  // --dir; empty: $TUTTI_DIR, else ~/.tutti
-  std::string cluster;    // --cluster; empty: cluster.toml in the directory
-  std::string patience = "60s";
-  std::string application;  // --application; empty: $TUTTI_APPLICATION, else the process itself
+  // As given; what is empty is decided by client/cluster_file.h and client/real/real_client.h.
+  std::string directory;    // --dir
+  std::string cluster;      // --cluster
+  std::string patience;     // --patience
+  std::string application;  // --application
   bool verbose = false;
 };
 

@@ -20,10 +20,10 @@ void add_globals(CLI::App& app, Globals& globals) {
                  "State directory of a local cluster ($TUTTI_DIR, else ~/.tutti)");
   app.add_option("--cluster", globals.cluster,
                  "A cluster.toml, instead of the one in the state directory ($TUTTI_CLUSTER)");
-  app.add_option("--patience", globals.patience, "How long requests are repeated while a server is away")
-      ->capture_default_str();
+  app.add_option("--patience", globals.patience,
+                 "How long requests are repeated while a server is away ($TUTTI_PATIENCE, else 60s)");
   app.add_option("--application", globals.application,
-                 "Application id that requests carry; a number or a name");
+                 "Application id that requests carry; a number or a name ($TUTTI_APPLICATION)");
   app.add_flag("--verbose", globals.verbose, "Log what the client does to standard error");
 }
 

@@ -4,11 +4,8 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <filesystem>
 
-#include "base/parse.h"
 #include "cli/client.h"
-#include "cli/cluster/choose_directory.h"
 #include "cli/command.h"
 #include "cli/installed.h"
 
@@ -29,15 +26,6 @@ Result<std::string> find_library() {
       "this Tutti was built without an MPI library; install Open MPI or MPICH and build it again");
 }
 
-Result<std::string> cluster_file(const Globals& globals) {
-  if (const auto config = find_cluster(globals); !config.ok()) return config.status();
-  if (!globals.cluster.empty()) return globals.cluster;
-  if (globals.directory.empty() && std::getenv("TUTTI_CLUSTER") != nullptr) return default_cluster_file();
-  const auto state = choose_state_directory(globals);
-  if (!state.ok()) return state.status();
-  return state->config_path();
-}
-
 void append_to(const char* name, char separator, const std::string& value) {
   const char* before = std::getenv(name);
   const std::string text = before != nullptr && *before != 0 ? before + (separator + value) : value;
@@ -47,19 +35,24 @@ void append_to(const char* name, char separator, const std::string& value) {
 Status set_environment(const Globals& globals, const RunOptions& options) {
   const auto library = find_library();
   if (!library.ok()) return library.status();
-  const auto cluster = cluster_file(globals);
+  const ClusterChoice choice = cluster_choice(globals);
+  if (const auto config = load_cluster(choice, &environment_variable); !config.ok()) return config.status();
+  const auto cluster = cluster_file(choice, &environment_variable);
   if (!cluster.ok()) return cluster.status();
-  if (const auto patience = parse_duration(globals.patience); !patience.ok())
-    return patience.status().with_context("--patience");
+  if (const auto patience = patience_of(globals); !patience.ok()) return patience.status();
   for (const std::string& hint : options.hints) {
     if (hint.find('=') == std::string::npos || hint.find(';') != std::string::npos)
       return {Code::invalid, fmt::format("--hint {}: write key=value", hint)};
     append_to("TUTTI_HINTS", ';', hint);
   }
-  if (!globals.application.empty()) append_to("TUTTI_HINTS", ';', "tutti_app_id=" + globals.application);
+  if (!globals.application.empty()) {
+    const auto application = parse_application(globals.application);
+    if (!application.ok()) return application.status().with_context("--application");
+    ::setenv("TUTTI_APPLICATION", globals.application.c_str(), 1);
+  }
   append_to("LD_PRELOAD", ':', *library);
-  ::setenv("TUTTI_CLUSTER", std::filesystem::absolute(*cluster).c_str(), 1);
-  ::setenv("TUTTI_PATIENCE", globals.patience.c_str(), 1);
+  ::setenv("TUTTI_CLUSTER", cluster->c_str(), 1);
+  if (!globals.patience.empty()) ::setenv("TUTTI_PATIENCE", globals.patience.c_str(), 1);
   return {};
 }
 

@@ -1,22 +1,18 @@
 // The C API of include/tutti/tutti.h: a blocking skin over FileSystem. Nothing but translation happens here.
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/version.h"
-#include "client/cluster_config.h"
-#include "client/file_system.h"
-#include "env/real/loop/loop.h"
-#include "env/real/network/socket_network.h"
-#include "env/real/system_random.h"
+#include "client/path.h"
+#include "client/real/real_client.h"
 #include "tutti/tutti.h"
 
 using tutti::Bytes;
@@ -24,15 +20,14 @@ using tutti::Nanos;
 using tutti::Status;
 
 struct tutti_client {
-  tutti_client(const tutti::ClusterConfig& config, const tutti::ClientOptions& options)
-      : random(tutti::system_random()),
-        network(loop, config.socket_options({})),
-        system(tutti::Env{loop.clock(), network, random, {}}, config.map(), options) {}
+  explicit tutti_client(tutti::RealClientOptions options) : client(std::move(options)) {}
+  template <typename T>
+  T run(tutti::Task<T> task) {
+    return client.run(std::move(task));
+  }
+  tutti::FileSystem& system() { return client.files(); }
 
-  tutti::Loop loop;
-  tutti::Random random;
-  tutti::SocketNetwork network;
-  tutti::FileSystem system;
+  tutti::RealClient client;
 };
 
 struct tutti_file {
@@ -54,11 +49,7 @@ int outcome(const Status& status) { return status.ok() ? 0 : fail(status); }
 
 int invalid(const char* what) { return fail(Status(tutti::Code::invalid, what)); }
 
-std::string path_of(const char* path) {
-  std::string text = path != nullptr ? path : "";
-  if (text.starts_with("tutti:")) text.erase(0, 6);
-  return text;
-}
+std::string path_of(const char* path) { return tutti::cluster_path(path != nullptr ? path : ""); }
 
 tutti::LayoutWish wish_of(const tutti_layout* layout) {
   tutti::LayoutWish wish;
@@ -90,7 +81,7 @@ void fill(tutti_attributes& out, const tutti::Attributes& in) {
 int stat_path(tutti_client* client, const char* path, bool follow, tutti_attributes* attributes) {
   if (client == nullptr || attributes == nullptr)
     return invalid("stat: no client or no place for the attributes");
-  const auto found = client->loop.run(client->system.stat(path_of(path), follow));
+  const auto found = client->run(client->system().stat(path_of(path), follow));
   if (!found.ok()) return fail(found.status());
   fill(*attributes, *found);
   return 0;
@@ -114,7 +105,7 @@ std::vector<std::span<Byte>> memory_of(const iovec* buffers, size_t count) {
 
 int change_attributes(tutti_client* client, const char* path, const tutti::AttributeChange& change) {
   if (client == nullptr) return invalid("set attributes: no client");
-  return outcome(client->loop.run(client->system.set_attributes(path_of(path), change)));
+  return outcome(client->run(client->system().set_attributes(path_of(path), change)));
 }
 
 }  // namespace
@@ -127,20 +118,19 @@ const char* tutti_error(void) { return last_error.c_str(); }
 
 int tutti_connect(const char* cluster_file, const tutti_options* options, tutti_client** client) {
   if (client == nullptr) return invalid("connect: no place for the client");
-  const auto config =
-      tutti::ClusterConfig::load(cluster_file != nullptr ? cluster_file : tutti::default_cluster_file());
-  if (!config.ok()) return fail(config.status());
-  tutti::ClientOptions wanted;
+  tutti::RealClientOptions wanted;
+  if (cluster_file != nullptr) wanted.cluster.file = cluster_file;
   if (options != nullptr) {
-    wanted.application = options->application;
-    if (options->patience_ms != 0)
-      wanted.patience = Nanos(static_cast<std::int64_t>(options->patience_ms) * 1'000'000);
+    if (options->application != 0) wanted.application = std::to_string(options->application);
+    if (options->patience_ms != 0) wanted.patience = tutti::patience_of_milliseconds(options->patience_ms);
     if (options->job != nullptr) wanted.job = options->job;
   }
-  wanted.program = program_invocation_short_name;
-  wanted.application_range = config->application_range(wanted.program);
-  *client = new (std::nothrow) tutti_client(*config, wanted);
-  return *client != nullptr ? 0 : -ENOMEM;
+  wanted.log = tutti::client_log("tutti", std::nullopt, wanted.environment);
+  std::unique_ptr<tutti_client> made(new (std::nothrow) tutti_client(std::move(wanted)));
+  if (!made) return -ENOMEM;
+  if (const Status connected = made->client.connect(); !connected.ok()) return fail(connected);
+  *client = made.release();
+  return 0;
 }
 
 void tutti_disconnect(tutti_client* client) { delete client; }
@@ -157,7 +147,7 @@ int tutti_open(tutti_client* client, const char* path, int flags, mode_t mode, c
   options.truncate = (flags & O_TRUNC) != 0;
   options.mode = mode;
   options.layout = wish_of(layout);
-  auto opened = client->loop.run(client->system.open(path_of(path), options));
+  auto opened = client->run(client->system().open(path_of(path), options));
   if (!opened.ok()) return fail(opened.status());
   *file = new (std::nothrow) tutti_file{*client, *std::move(opened)};
   return *file != nullptr ? 0 : -ENOMEM;
@@ -166,20 +156,20 @@ int tutti_open(tutti_client* client, const char* path, int flags, mode_t mode, c
 int tutti_close(tutti_file* file) {
   if (file == nullptr) return 0;
   const std::unique_ptr<tutti_file> owned(file);
-  return outcome(file->client.loop.run(file->file->close()));
+  return outcome(file->client.run(file->file->close()));
 }
 
 ssize_t tutti_pread(tutti_file* file, void* buffer, size_t length, uint64_t offset) {
   if (file == nullptr) return invalid("read: no file");
   const std::span<std::byte> memory(static_cast<std::byte*>(buffer), length);
-  const auto got = file->client.loop.run(file->file->read(Bytes(offset), memory));
+  const auto got = file->client.run(file->file->read(Bytes(offset), memory));
   return got.ok() ? static_cast<ssize_t>(got->count()) : fail(got.status());
 }
 
 ssize_t tutti_pwrite(tutti_file* file, const void* buffer, size_t length, uint64_t offset) {
   if (file == nullptr) return invalid("write: no file");
   const std::span<const std::byte> memory(static_cast<const std::byte*>(buffer), length);
-  const Status status = file->client.loop.run(file->file->write(Bytes(offset), memory));
+  const Status status = file->client.run(file->file->write(Bytes(offset), memory));
   return status.ok() ? static_cast<ssize_t>(length) : fail(status);
 }
 
@@ -188,7 +178,7 @@ ssize_t tutti_read_list(tutti_file* file, const tutti_extent* extents, size_t ex
   if (file == nullptr) return invalid("read: no file");
   const auto list = extents_of(extents, extent_count);
   const auto memory = memory_of<std::byte>(buffers, buffer_count);
-  const auto got = file->client.loop.run(file->file->read_list(list, memory));
+  const auto got = file->client.run(file->file->read_list(list, memory));
   return got.ok() ? static_cast<ssize_t>(got->count()) : fail(got.status());
 }
 
@@ -197,7 +187,7 @@ ssize_t tutti_write_list(tutti_file* file, const tutti_extent* extents, size_t e
   if (file == nullptr) return invalid("write: no file");
   const auto list = extents_of(extents, extent_count);
   const auto memory = memory_of<const std::byte>(buffers, buffer_count);
-  const Status status = file->client.loop.run(file->file->write_list(list, memory));
+  const Status status = file->client.run(file->file->write_list(list, memory));
   if (!status.ok()) return fail(status);
   ssize_t sum = 0;
   for (const auto& piece : memory) sum += static_cast<ssize_t>(piece.size());
@@ -206,18 +196,18 @@ ssize_t tutti_write_list(tutti_file* file, const tutti_extent* extents, size_t e
 
 int tutti_fsync(tutti_file* file) {
   if (file == nullptr) return invalid("sync: no file");
-  return outcome(file->client.loop.run(file->file->sync()));
+  return outcome(file->client.run(file->file->sync()));
 }
 
 int tutti_ftruncate(tutti_file* file, uint64_t length) {
   if (file == nullptr) return invalid("truncate: no file");
-  return outcome(file->client.loop.run(file->file->truncate(Bytes(length))));
+  return outcome(file->client.run(file->file->truncate(Bytes(length))));
 }
 
 int tutti_fstat(tutti_file* file, tutti_attributes* attributes) {
   if (file == nullptr || attributes == nullptr)
     return invalid("stat: no file or no place for the attributes");
-  const auto size = file->client.loop.run(file->file->size());
+  const auto size = file->client.run(file->file->size());
   if (!size.ok()) return fail(size.status());
   fill(*attributes, file->file->attributes());
   attributes->size = size->count();
@@ -234,32 +224,32 @@ int tutti_lstat(tutti_client* client, const char* path, tutti_attributes* attrib
 
 int tutti_truncate(tutti_client* client, const char* path, uint64_t length) {
   if (client == nullptr) return invalid("truncate: no client");
-  return outcome(client->loop.run(client->system.truncate(path_of(path), Bytes(length))));
+  return outcome(client->run(client->system().truncate(path_of(path), Bytes(length))));
 }
 
 int tutti_unlink(tutti_client* client, const char* path) {
   if (client == nullptr) return invalid("unlink: no client");
-  return outcome(client->loop.run(client->system.unlink(path_of(path))));
+  return outcome(client->run(client->system().unlink(path_of(path))));
 }
 
 int tutti_rename(tutti_client* client, const char* from, const char* to) {
   if (client == nullptr) return invalid("rename: no client");
-  return outcome(client->loop.run(client->system.rename(path_of(from), path_of(to))));
+  return outcome(client->run(client->system().rename(path_of(from), path_of(to))));
 }
 
 int tutti_link(tutti_client* client, const char* from, const char* to) {
   if (client == nullptr) return invalid("link: no client");
-  return outcome(client->loop.run(client->system.link(path_of(from), path_of(to))));
+  return outcome(client->run(client->system().link(path_of(from), path_of(to))));
 }
 
 int tutti_symlink(tutti_client* client, const char* target, const char* path) {
   if (client == nullptr || target == nullptr) return invalid("symlink: no client or no target");
-  return outcome(client->loop.run(client->system.symlink(target, path_of(path))));
+  return outcome(client->run(client->system().symlink(target, path_of(path))));
 }
 
 ssize_t tutti_readlink(tutti_client* client, const char* path, char* buffer, size_t length) {
   if (client == nullptr) return invalid("readlink: no client");
-  const auto found = client->loop.run(client->system.stat(path_of(path), false));
+  const auto found = client->run(client->system().stat(path_of(path), false));
   if (!found.ok()) return fail(found.status());
   if (found->type != tutti::FileType::symlink) return invalid("readlink: not a symbolic link");
   const size_t count = std::min(length, found->target.size());
@@ -269,18 +259,18 @@ ssize_t tutti_readlink(tutti_client* client, const char* path, char* buffer, siz
 
 int tutti_mkdir(tutti_client* client, const char* path, mode_t mode, const tutti_layout* layout) {
   if (client == nullptr) return invalid("mkdir: no client");
-  return outcome(client->loop.run(client->system.make_directory(path_of(path), mode, wish_of(layout))));
+  return outcome(client->run(client->system().make_directory(path_of(path), mode, wish_of(layout))));
 }
 
 int tutti_rmdir(tutti_client* client, const char* path) {
   if (client == nullptr) return invalid("rmdir: no client");
-  return outcome(client->loop.run(client->system.remove_directory(path_of(path))));
+  return outcome(client->run(client->system().remove_directory(path_of(path))));
 }
 
 int tutti_list(tutti_client* client, const char* path,
                int (*visit)(const char* name, int type, uint64_t inode, void* context), void* context) {
   if (client == nullptr || visit == nullptr) return invalid("list: no client or nobody to tell");
-  const auto entries = client->loop.run(client->system.list(path_of(path), false));
+  const auto entries = client->run(client->system().list(path_of(path), false));
   if (!entries.ok()) return fail(entries.status());
   for (const auto& entry : *entries) {
     if (const int answer = visit(entry.name.c_str(), static_cast<int>(entry.type), entry.inode, context);
@@ -314,7 +304,7 @@ int tutti_utimes(tutti_client* client, const char* path, int64_t accessed_ns, in
 int tutti_space(tutti_client* client, uint64_t* total, uint64_t* free_bytes) {
   if (client == nullptr || total == nullptr || free_bytes == nullptr)
     return invalid("space: no client or no place");
-  const auto space = client->loop.run(client->system.space());
+  const auto space = client->run(client->system().space());
   if (!space.ok()) return fail(space.status());
   *total = space->total.count();
   *free_bytes = space->free.count();

@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <utility>
 
@@ -216,20 +215,6 @@ Status replace_file(const std::string& path, const std::string& text, std::uint3
 }
 
 }  // namespace
-
-std::string home_directory() {
-  if (const char* value = std::getenv("HOME"); value != nullptr && *value != 0) return value;
-  const passwd* user = ::getpwuid(::getuid());
-  return user != nullptr ? user->pw_dir : "";
-}
-
-std::string default_cluster_file() {
-  if (const char* file = std::getenv("TUTTI_CLUSTER"); file != nullptr && *file != 0) return file;
-  const char* directory = std::getenv("TUTTI_DIR");
-  const std::string state =
-      directory != nullptr && *directory != 0 ? directory : home_directory() + "/.tutti";
-  return state + "/cluster.toml";
-}
 
 const std::vector<std::string>& modelled_devices() {
   static const std::vector<std::string> kDevices = {"none", "hdd", "ssd"};

@@ -67,11 +67,6 @@ struct ClusterConfig {
   [[nodiscard]] std::uint32_t servers() const { return static_cast<std::uint32_t>(data.size()); }
 };
 
-// $TUTTI_CLUSTER, else cluster.toml in $TUTTI_DIR, else ~/.tutti/cluster.toml, as `tutti up` makes it.
-std::string default_cluster_file();
-// The home directory of the user; empty if there is none.
-std::string home_directory();
-
 // What ClusterConfig::device may be.
 const std::vector<std::string>& modelled_devices();
 

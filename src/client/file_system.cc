@@ -160,19 +160,10 @@ Task<Result<std::unique_ptr<OpenFile>>> FileSystem::open(std::string path, OpenO
   auto reply = co_await impl_->ask_meta<wire::NodeReply>(wire::Type::open, wire::bytes(builder));
   if (!reply.ok()) co_return about(reply.status(), "open", path);
   const auto* node = flatbuffers::GetRoot<wire::NodeReply>(reply->payload.data());
-  if (node->attributes() == nullptr || node->capability() == nullptr) {
-    co_return Status(Code::malformed, "open " + path + ": the reply lacks attributes or capability");
-  }
-  Attributes attributes = to_attributes(*node->attributes());
-  TUTTI_CO_TRY(about(attributes.layout.validate(), "open", path));
-  if (attributes.layout.server_total > impl_->data.size()) {
-    co_return Status(Code::invalid, fmt::format("open {}: striped over {} servers, the cluster map has {}",
-                                                path, attributes.layout.server_total, impl_->data.size()));
-  }
-  std::unique_ptr<OpenFile> file(new OpenFile(
-      std::make_unique<OpenFile::Impl>(*impl_, path, std::move(attributes), *node->capability(), flags)));
-  if (options.truncate && options.write && !node->created()) TUTTI_CO_TRY(co_await file->truncate(0_B));
-  co_return file;
+  auto opened = impl_->make_file(path, *node, flags);
+  if (!opened.ok()) co_return opened;
+  if (options.truncate && options.write && !node->created()) TUTTI_CO_TRY(co_await (*opened)->truncate(0_B));
+  co_return opened;
 }
 
 Task<Result<Attributes>> FileSystem::stat(std::string path, bool follow) {

@@ -131,7 +131,7 @@ struct SpaceInfo {
 using LockId = std::uint64_t;
 
 // What to do with a counter: see FileSystem::counter.
-enum class CounterOp : std::uint8_t { get = 0, set = 1, fetch_add = 2, remove = 3 };
+enum class CounterOp : std::uint8_t { get = 0, set = 1, fetch_add = 2, remove = 3, make = 4 };
 
 class FileSystem;
 
@@ -170,6 +170,9 @@ class OpenFile {
   // metadata server broke, or the server was away for too long. A quick restart of it costs no lock.
   Task<Status> unlock(LockId lock);
 
+  // What FileSystem::adopt() needs. It holds the capability: only for processes of the same user.
+  [[nodiscard]] std::vector<std::byte> share() const;
+
   // Tells the metadata server when the file was last written. The handle is unusable afterwards.
   Task<Status> close();
 
@@ -188,6 +191,9 @@ class FileSystem {
   ~FileSystem();
 
   Task<Result<std::unique_ptr<OpenFile>>> open(std::string path, OpenOptions options);
+  // The file that another client of the same user has opened, from what its share() returned: open for the same, and no
+  // server is asked. Code::malformed if it is something else.
+  Result<std::unique_ptr<OpenFile>> adopt(std::string path, std::span<const std::byte> shared);
   Task<Result<Attributes>> stat(std::string path, bool follow = true);
   Task<Status> make_directory(std::string path, std::uint32_t mode, LayoutWish layout);
   Task<Status> remove_directory(std::string path);
@@ -200,8 +206,9 @@ class FileSystem {
   Task<Status> truncate(std::string path, Bytes length);
   Task<Result<SpaceInfo>> space();
   // A number kept by the metadata server; it survives a restart, and a repeated request counts once. It belongs to
-  // the user that set it. Draw the key at random. `set` makes it; `fetch_add` returns the value before; `get` and
-  // `fetch_add` of one that is not there: Code::not_found. Removed when nobody has changed it for a week.
+  // the user that set it. Draw the key at random. `set` makes it; `make` does so unless it is there, and returns its
+  // value; `fetch_add` returns the value before; `get` and `fetch_add` of one that is not there: Code::not_found.
+  // Removed when nobody has changed it for a week.
   Task<Result<std::int64_t>> counter(std::uint64_t key, CounterOp op, std::int64_t value);
   // One row for the metadata server and each data server, also for those that do not answer within `patience`.
   Task<std::vector<ServerStatus>> status(Nanos patience);

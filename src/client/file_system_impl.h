@@ -46,6 +46,9 @@ class FileSystem::Impl {
   Task<Result<Bytes>> file_length(const Layout& layout, const wire::Capability& capability);
 
   Task<Status> remove(std::string path, bool directory);
+  // The file of a reply to open, with these OpenFlags.
+  Result<std::unique_ptr<OpenFile>> make_file(std::string path, const wire::NodeReply& node,
+                                              std::uint32_t flags);
 
   const Env env;
   const ClusterMap map;

@@ -1,16 +1,15 @@
 #include "mpi/file.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
-#include <string_view>
 #include <utility>
 
+#include "client/path.h"
 #include "mpi/errors.h"
 #include "mpi/genuine.h"
 #include "mpi/info.h"
@@ -19,8 +18,6 @@
 
 namespace tutti::mpi {
 namespace {
-
-constexpr std::string_view kPrefix = "tutti:";
 
 // The class of what is wrong with an access mode.
 int check_amode(int amode) {
@@ -37,19 +34,13 @@ int check_buffer(const Buffer& buffer) {
   return buffer.type == MPI_DATATYPE_NULL ? MPI_ERR_TYPE : MPI_SUCCESS;
 }
 
-std::uint32_t creation_mode() {
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  return 0666U & ~mask;
-}
-
 // What the environment adds to the hints of the program: TUTTI_HINTS ("key=value;key=value"), then the file that
 // ROMIO_HINTS names.
 void add_environment(HintList& list) {
-  std::string text = variable("TUTTI_HINTS");
+  std::string text = environment_variable("TUTTI_HINTS");
   for (char& c : text) c = c == ';' ? '\n' : (c == '=' ? ' ' : c);
   add_default_hints(parse_hints_file(text), list);
-  if (const std::string path = variable("ROMIO_HINTS"); !path.empty()) {
+  if (const std::string path = environment_variable("ROMIO_HINTS"); !path.empty()) {
     std::ifstream file(path);
     const std::string content{std::istreambuf_iterator<char>(file), {}};
     add_default_hints(parse_hints_file(content), list);
@@ -68,15 +59,15 @@ std::string host_name() {
   return name.data();
 }
 
+// As whom the servers know this process. Root of another host may be somebody else to them.
+std::string identity() {
+  const uid_t user = ::geteuid();
+  return user == 0 ? fmt::format("0@{}", host_name()) : fmt::format("{}", user);
+}
+
 }  // namespace
 
-bool is_on_tutti(const char* name) { return name != nullptr && std::string_view(name).starts_with(kPrefix); }
-
-std::string path_of(const char* name) {
-  std::string_view path = std::string_view(name).substr(kPrefix.size());
-  while (path.starts_with('/')) path.remove_prefix(1);
-  return fmt::format("/{}", path);
-}
+bool is_on_tutti(const char* name) { return name != nullptr && has_cluster_prefix(name); }
 
 void set_status(MPI_Status* status, Bytes bytes) {
   if (status == MPI_STATUS_IGNORE) return;
@@ -97,12 +88,10 @@ int File::open(Runtime& runtime, MPI_Comm comm, const char* name, int amode, MPI
 }
 
 int File::open_here(MPI_Comm comm, const char* name, MPI_Info info) {
-  auto group = runtime_.run(MpiGroup::duplicate(runtime_.loop(), comm));
+  std::array<std::int64_t, 3> checks = {check_amode(amode_), amode_, -amode_};
+  auto group = runtime_.run(MpiGroup::duplicate(runtime_.loop(), comm, checks));
   if (!group.ok()) return error_class(group.status());
   group_ = *std::move(group);
-  std::array<std::int64_t, 3> checks = {check_amode(amode_), amode_, -amode_};
-  if (const Status agreed = runtime_.run(group_->allreduce(Reduce::max, checks)); !agreed.ok())
-    return error_class(agreed);
   if (checks[0] != MPI_SUCCESS) return static_cast<int>(checks[0]);
   if (checks[1] != -checks[2]) return MPI_ERR_NOT_SAME;
 
@@ -112,26 +101,25 @@ int File::open_here(MPI_Comm comm, const char* name, MPI_Info info) {
     add_default_hints({{"tutti_app_id", std::to_string(runtime_.application())}}, list);
   }
   const auto text = runtime_.run(broadcast_text(*group_, 0, encode_hints(list)));
-  const Status opened = text.ok() ? open_file(path_of(name), decode_hints(*text)) : text.status();
+  const Status opened = text.ok() ? open_file(name, decode_hints(*text)) : text.status();
   if (!opened.ok()) {
     runtime_.log().info("open {}: {}", name, opened.to_string());
     return error_class(opened);
   }
-  if (const int code = open_genuine(&handle_); code != MPI_SUCCESS) return code;
-  if (group_->rank() == 0 && !variable("ROMIO_PRINT_HINTS").empty()) print_hints(file_->hints());
+  if (const int code = runtime_.genuine_files().take(&handle_); code != MPI_SUCCESS) return code;
+  if (group_->rank() == 0 && !environment_variable("ROMIO_PRINT_HINTS").empty()) print_hints(file_->hints());
   return MPI_SUCCESS;
 }
 
-Status File::open_file(const std::string& path, const HintList& list) {
+Status File::open_file(const char* name, const HintList& list) {
   ParallelOpen options;
   const HintReport report = apply_hints(list, options.hints);
   runtime_.report_hints(*group_, report);
   const auto system = runtime_.file_system(options.hints.application.value_or(runtime_.application()));
-  TUTTI_TRY(runtime_.run(agree(*group_, system.status())));
   auto aggregators = runtime_.run(choose_aggregators(*group_, options.hints, host_name()));
   if (!aggregators.ok()) return aggregators.status();
   options.hints.collective.aggregators = *std::move(aggregators);
-  options.path = path;
+  options.path = cluster_path(name);
   options.read = (amode_ & MPI_MODE_WRONLY) == 0;
   options.write = (amode_ & MPI_MODE_RDONLY) == 0;
   options.create = (amode_ & MPI_MODE_CREATE) != 0;
@@ -139,8 +127,9 @@ Status File::open_file(const std::string& path, const HintList& list) {
   options.append = (amode_ & MPI_MODE_APPEND) != 0;
   options.sequential = (amode_ & MPI_MODE_SEQUENTIAL) != 0;
   options.delete_on_close = (amode_ & MPI_MODE_DELETE_ON_CLOSE) != 0;
-  options.mode = creation_mode();
-  auto opened = runtime_.run(ParallelFile::open(runtime_.loop().executor(), **system, *group_,
+  if (options.create && group_->rank() == 0) options.mode = 0666U & ~process_umask();
+  options.identity = identity();
+  auto opened = runtime_.run(ParallelFile::open(runtime_.loop().executor(), system, *group_,
                                                 std::move(options), runtime_.random().next()));
   if (!opened.ok()) return opened.status();
   file_ = *std::move(opened);
@@ -154,7 +143,7 @@ File::~File() {
 
 int File::close() {
   const int code = split_ ? raise(MPI_ERR_IO) : run(file_->close());
-  library().File_close(&handle_);
+  runtime_.genuine_files().give_back(handle_);
   return code;
 }
 

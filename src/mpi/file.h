@@ -10,9 +10,9 @@
 #include <optional>
 #include <string>
 
-#include "parallel/parallel_file.h"
 #include "mpi/group.h"
 #include "mpi/runtime.h"
+#include "parallel/parallel_file.h"
 
 namespace tutti::mpi {
 
@@ -32,8 +32,6 @@ struct Buffer {
 
 // Whether the name is that of a file on Tutti ("tutti:/path").
 bool is_on_tutti(const char* name);
-// "tutti:a/b" and "tutti:/a/b" are "/a/b".
-std::string path_of(const char* name);
 
 class File {
  public:
@@ -83,7 +81,7 @@ class File {
  private:
   File(Runtime& runtime, int amode) : runtime_(runtime), amode_(amode) {}
   int open_here(MPI_Comm comm, const char* name, MPI_Info info);
-  Status open_file(const std::string& path, const HintList& list);
+  Status open_file(const char* name, const HintList& list);
   ParallelTransfer prepare(Form form, MPI_Offset offset, Buffer buffer);
   void free_types();
   static std::int64_t number(std::int64_t value) { return value; }

@@ -1,4 +1,5 @@
 // The functions of MPI's file chapter other than reads and writes, and those that begin and end a program.
+#include "client/path.h"
 #include "mpi/errors.h"
 #include "mpi/file.h"
 #include "mpi/library.h"
@@ -77,7 +78,8 @@ int File_delete(const char* filename, MPI_Info info) {
   if (!is_on_tutti(filename)) return library().File_delete(filename, info);
   const Call call;
   const auto system = call.runtime.file_system(call.runtime.application());
-  const Status gone = system.ok() ? call.runtime.run((*system)->unlink(path_of(filename))) : system.status();
+  const Status gone =
+      system.ok() ? call.runtime.run((*system)->unlink(cluster_path(filename))) : system.status();
   return raise(MPI_FILE_NULL, error_class(gone));
 }
 

@@ -1,37 +1,29 @@
 #include "mpi/genuine.h"
 
-#include <cstdlib>
-#include <optional>
-#include <string>
-
 #include "mpi/library.h"
 
 namespace tutti::mpi {
 namespace {
 
-// Takes a variable out of the environment until it is destroyed: ROMIO would print the hints of /dev/null.
-class Without {
- public:
-  explicit Without(const char* name) : name_(name) {
-    if (const char* value = std::getenv(name); value != nullptr) value_ = value;
-    if (value_) ::unsetenv(name);
-  }
-  ~Without() {
-    if (value_) ::setenv(name_, value_->c_str(), 1);
-  }
-  Without(const Without&) = delete;
-  Without& operator=(const Without&) = delete;
+#ifdef OPEN_MPI
+constexpr std::size_t kMostSpare = 16;
+#else
+constexpr std::size_t kMostSpare = 0;  // others open one in no time
+#endif
 
- private:
-  const char* name_;
-  std::optional<std::string> value_;
-};
+// Gives the file the error handler that new files get.
+int reset_handler(MPI_File file) {
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  int error = PMPI_File_get_errhandler(MPI_FILE_NULL, &handler);
+  if (error != MPI_SUCCESS) return error;
+  error = PMPI_File_set_errhandler(file, handler);
+  PMPI_Errhandler_free(&handler);
+  return error;
+}
 
 }  // namespace
 
 int open_genuine(MPI_File* handle) {
-  const Without hints("ROMIO_HINTS");
-  const Without print("ROMIO_PRINT_HINTS");
   const int error = library().File_open(MPI_COMM_SELF, "/dev/null", MPI_MODE_RDWR, MPI_INFO_NULL, handle);
 #ifdef MPICH_VERSION
   // MPICH does not count a file that inherits the handler of MPI_FILE_NULL, but counts it down when the file is closed
@@ -40,6 +32,26 @@ int open_genuine(MPI_File* handle) {
   if (error == MPI_SUCCESS) PMPI_File_get_errhandler(*handle, &inherited);
 #endif
   return error;
+}
+
+int GenuineFiles::take(MPI_File* handle) {
+  if (spare_.empty()) return open_genuine(handle);
+  *handle = spare_.back();
+  spare_.pop_back();
+  return reset_handler(*handle);
+}
+
+void GenuineFiles::give_back(MPI_File handle) {
+  if (spare_.size() < kMostSpare) {
+    spare_.push_back(handle);
+  } else {
+    library().File_close(&handle);
+  }
+}
+
+void GenuineFiles::close_all() {
+  for (MPI_File& each : spare_) library().File_close(&each);
+  spare_.clear();
 }
 
 }  // namespace tutti::mpi

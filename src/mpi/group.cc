@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "mpi/errors.h"
@@ -44,11 +45,16 @@ MPI_Op operation(Reduce reduce) {
 
 }  // namespace
 
-Task<Result<std::unique_ptr<MpiGroup>>> MpiGroup::duplicate(Loop& loop, MPI_Comm comm) {
+Task<Result<std::unique_ptr<MpiGroup>>> MpiGroup::duplicate(Loop& loop, MPI_Comm comm,
+                                                            std::span<std::int64_t> values) {
   MPI_Comm copy = MPI_COMM_NULL;
-  MPI_Request request = MPI_REQUEST_NULL;
-  const int error = PMPI_Comm_idup(comm, &copy, &request);
-  Status made = co_await finish(loop, error, {&request, 1}, "duplicate the communicator of a file");
+  std::array<MPI_Request, 2> requests = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  int error = PMPI_Comm_idup(comm, &copy, &requests[0]);
+  if (error == MPI_SUCCESS) {
+    error = PMPI_Iallreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_INT64_T,
+                            MPI_MAX, comm, &requests[1]);
+  }
+  Status made = co_await finish(loop, error, requests, "duplicate the communicator of a file");
   if (!made.ok()) co_return made;
   co_return std::unique_ptr<MpiGroup>(new MpiGroup(loop, copy));
 }

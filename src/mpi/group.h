@@ -15,8 +15,10 @@ namespace tutti::mpi {
 
 class MpiGroup final : public Group {
  public:
-  // Collective over `comm`, of which it makes a duplicate. The loop must outlive the group.
-  static Task<Result<std::unique_ptr<MpiGroup>>> duplicate(Loop& loop, MPI_Comm comm);
+  // Collective over `comm`, of which it makes a duplicate. The loop must outlive the group. On the same way each of
+  // `values`, equally many on all ranks, becomes the largest of all ranks.
+  static Task<Result<std::unique_ptr<MpiGroup>>> duplicate(Loop& loop, MPI_Comm comm,
+                                                           std::span<std::int64_t> values);
   // Frees the communicator, which is collective.
   ~MpiGroup() override;
   MpiGroup(const MpiGroup&) = delete;

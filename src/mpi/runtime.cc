@@ -4,12 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstdlib>
 
-#include "base/parse.h"
-#include "env/real/system_random.h"
 #include "mpi/file.h"
 #include "mpi/library.h"
 #include "mpi/request.h"
@@ -20,17 +16,13 @@ namespace {
 constexpr Nanos kTurn = 200_us;
 constexpr std::chrono::milliseconds kFollow(20);
 
-LogLevel log_level() {
-  const auto level = parse_log_level(variable("TUTTI_LOG"));
-  return level.ok() ? *level : LogLevel::warn;
+RealClientOptions client_options() {
+  RealClientOptions options;
+  options.log = client_log("tutti.mpi", LogLevel::warn, options.environment);
+  return options;
 }
 
 }  // namespace
-
-std::string variable(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
-  return value != nullptr ? value : "";
-}
 
 bool FairLock::contended() {
   const std::lock_guard guard(mutex_);
@@ -59,23 +51,13 @@ void FairLock::unlock() {
   served_.notify_all();
 }
 
-struct Runtime::Connection {
-  Connection(Loop& loop, ClusterConfig configuration, const Log& log)
-      : config(std::move(configuration)), network(loop, config.socket_options(log)) {}
-  ClusterConfig config;
-  SocketNetwork network;
-  std::map<std::uint64_t, std::unique_ptr<FileSystem>> systems;
-};
-
 Runtime& Runtime::get() {
   // Never destroyed: exit handlers may still call MPI.
   static auto* const kRuntime = new Runtime;
   return *kRuntime;
 }
 
-Runtime::Runtime()
-    : log_(Log::to_stderr("tutti.mpi", log_level())), random_(system_random()), scope_(loop_.executor()) {
-  loop_.set_spin(kClientSpin);
+Runtime::Runtime() : client_(client_options()), scope_(loop().executor()) {
   int initialized = 0;
   PMPI_Initialized(&initialized);
   if (initialized != 0) share_between_threads();
@@ -92,20 +74,14 @@ void Runtime::start() {
   share_between_threads();
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  std::uint64_t drawn = rank == 0 ? draw_application() : 0;
+  std::uint64_t chosen = rank == 0 ? application() : 0;
   MPI_Request request = MPI_REQUEST_NULL;
-  int error = PMPI_Ibcast(&drawn, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD, &request);
+  int error = PMPI_Ibcast(&chosen, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD, &request);
   for (int ended = 0; error == MPI_SUCCESS && ended == 0;) {
     error = library().Test(&request, &ended, MPI_STATUS_IGNORE);
     if (ended == 0) ::sched_yield();
   }
-  if (error == MPI_SUCCESS) application_ = drawn;
-}
-
-std::uint64_t Runtime::draw_application() {
-  const std::uint64_t drawn = choose_application(launch_name(&variable), random_.next());
-  const auto config = ClusterConfig::load(default_cluster_file());
-  return config.ok() ? config->application_range(program_invocation_short_name).fit(drawn) : drawn;
+  if (error == MPI_SUCCESS) client_.set_application(chosen);
 }
 
 void Runtime::finish() {
@@ -116,7 +92,8 @@ void Runtime::finish() {
   if (datatypes_) datatypes_->release();
   scope_.cancel();
   files_.clear();
-  connection_.reset();
+  genuine_files_.close_all();
+  client_.disconnect();
 }
 
 Datatypes& Runtime::datatypes() {
@@ -125,34 +102,18 @@ Datatypes& Runtime::datatypes() {
 }
 
 std::uint64_t Runtime::application() {
-  if (application_ == 0) application_ = draw_application();
-  return application_;
+  const auto chosen = client_.application();
+  if (chosen.ok()) return *chosen;
+  log().warn("{}: ignored", chosen.status().to_string());
+  client_.set_application(std::max<std::uint64_t>(1, random().next()));
+  return *client_.application();
 }
 
-Result<FileSystem*> Runtime::file_system(std::uint64_t application) {
-  if (!connection_) {
-    auto config = ClusterConfig::load(default_cluster_file());
-    if (!config.ok()) return config.status().with_context("find the cluster (TUTTI_CLUSTER)");
-    connection_ = std::make_unique<Connection>(loop_, *std::move(config), log_);
-  }
-  auto& system = connection_->systems[application];
-  if (!system) {
-    ClientOptions options;
-    options.application = application;
-    options.job = batch_job(&variable);
-    options.program = program_invocation_short_name;
-    options.application_range = connection_->config.application_range(options.program);
-    if (const auto patience = parse_duration(variable("TUTTI_PATIENCE")); patience.ok())
-      options.patience = *patience;
-    const Env env{loop_.clock(), connection_->network, random_, log_};
-    system = std::make_unique<FileSystem>(env, connection_->config.map(), options);
-  }
-  return system.get();
-}
+Result<FileSystem*> Runtime::file_system(std::uint64_t application) { return client_.files_of(application); }
 
 void Runtime::take_turn() {
   if (!lock_.enabled()) {
-    loop_.run_once(Nanos::max());
+    loop().run_once(Nanos::max());
     return;
   }
   if (driven_) {
@@ -161,7 +122,7 @@ void Runtime::take_turn() {
   }
   driven_ = true;
   const std::uint64_t before = progress_;
-  loop_.run_once(kTurn);
+  loop().run_once(kTurn);
   if (progress_ != before) changed_.notify_all();
   if (lock_.contended()) {
     lock_.unlock();
@@ -207,10 +168,10 @@ void Runtime::report_hints(const Group& group, const HintReport& report) {
   PMPI_Comm_rank(MPI_COMM_WORLD, &world);
   if (group.rank() != 0 || (group.size() == 1 && world != 0)) return;
   for (const std::string& key : report.ignored) {
-    if (reported_.emplace(key, true).second) log_.warn("the hint {} has no meaning for Tutti: ignored", key);
+    if (reported_.emplace(key, true).second) log().warn("the hint {} has no meaning for Tutti: ignored", key);
   }
   for (const std::string& text : report.refused) {
-    if (reported_.emplace(text, true).second) log_.warn("hint {}: ignored", text);
+    if (reported_.emplace(text, true).second) log().warn("hint {}: ignored", text);
   }
 }
 

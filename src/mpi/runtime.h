@@ -1,7 +1,7 @@
 // Runtime: all that Tutti has in a process of an MPI program. The one object that the C API of MPI forces to be global.
 //
-// No threads of its own: whoever calls drives the loop until what it waits for has come, and everything else that is
-// under way moves on with it. In programs with MPI_THREAD_MULTIPLE one of the waiting threads drives for all, and lets
+// No threads of its own: a thread that waits for something drives the loop until it has come, and everything else that
+// is under way makes progress with it. In programs with MPI_THREAD_MULTIPLE one of the waiting threads drives for all, and lets
 // newcomers in between turns of a fraction of a millisecond; in all others nothing is locked.
 #pragma once
 
@@ -17,16 +17,11 @@
 #include <thread>
 #include <utility>
 
-#include "base/log.h"
-#include "base/random.h"
-#include "client/application.h"
-#include "client/cluster_config.h"
-#include "client/file_system.h"
+#include "client/real/real_client.h"
 #include "env/group.h"
-#include "env/real/loop/loop.h"
-#include "env/real/network/socket_network.h"
 #include "env/scope.h"
 #include "mpi/datatype.h"
+#include "mpi/genuine.h"
 
 namespace tutti::mpi {
 
@@ -68,14 +63,15 @@ class Runtime {
 
   // Held while anything below is used. drive() gives it up between turns.
   FairLock& lock() { return lock_; }
-  [[nodiscard]] Loop& loop() { return loop_; }
-  [[nodiscard]] const Log& log() const { return log_; }
-  [[nodiscard]] Random& random() { return random_; }
+  [[nodiscard]] Loop& loop() { return client_.loop(); }
+  [[nodiscard]] const Log& log() const { return client_.log(); }
+  [[nodiscard]] Random& random() { return client_.random(); }
   [[nodiscard]] Datatypes& datatypes();
+  [[nodiscard]] GenuineFiles& genuine_files() { return genuine_files_; }
 
-  // The id of this program; drawn here if it was not agreed on in start(), because MPI began without us.
+  // The id of this program; chosen here if it was not agreed on in start(), because MPI began without us.
   std::uint64_t application();
-  // The client for an application. Reads the cluster's configuration the first time.
+  // The file system for an application. Reads the cluster's configuration the first time.
   Result<FileSystem*> file_system(std::uint64_t application);
 
   // Starts a task that runs whenever the loop is driven.
@@ -91,7 +87,7 @@ class Runtime {
   template <typename Condition>
   void drive(const Condition& ended) {
     for (;;) {
-      loop_.executor().run_ready();
+      loop().executor().run_ready();
       if (ended()) break;
       take_turn();
     }
@@ -100,7 +96,7 @@ class Runtime {
   // Something that a thread may wait for has come.
   void note_progress() { ++progress_; }
   // Moves on what can be moved on without waiting.
-  void poll() { loop_.run_once(Nanos(0)); }
+  void poll() { loop().run_once(Nanos(0)); }
 
   void add(std::unique_ptr<File> file);
   // Null for a file of the MPI library's.
@@ -118,7 +114,6 @@ class Runtime {
 
  private:
   Runtime();
-  struct Connection;
 
   template <typename T>
   static Task<void> store(Runtime* runtime, Task<T> task, std::optional<T>* result) {
@@ -127,17 +122,13 @@ class Runtime {
   }
   void take_turn();
   void share_between_threads();
-  std::uint64_t draw_application();
 
   FairLock lock_;
   std::condition_variable_any changed_;
   bool driven_ = false;         // a thread drives for all
   std::uint64_t progress_ = 0;  // counts note_progress()
-  Log log_;
-  Loop loop_;
-  Random random_;
-  std::uint64_t application_ = 0;
-  std::unique_ptr<Connection> connection_;
+  RealClient client_;
+  GenuineFiles genuine_files_;
   std::unique_ptr<Datatypes> datatypes_;
   std::map<MPI_File, std::unique_ptr<File>> files_;
   std::map<MPI_Request, std::unique_ptr<Request>> requests_;
@@ -155,8 +146,5 @@ class Call {
   ~Call() { runtime.lock().unlock(); }
   Runtime& runtime;
 };
-
-// The value of an environment variable; empty if it is not set.
-std::string variable(const std::string& name);
 
 }  // namespace tutti::mpi

@@ -7,8 +7,8 @@
 #include <charconv>
 #include <map>
 
-#include "base/hash.h"
 #include "base/parse.h"
+#include "client/application.h"
 
 namespace tutti {
 namespace {
@@ -103,13 +103,9 @@ std::string take_permissions(const std::string& value, FileHints& hints) {
 }
 
 std::string take_application(const std::string& value, FileHints& hints) {
-  if (value.empty()) return "empty";
-  std::uint64_t number = 0;
-  const bool hex = value.starts_with("0x");
-  const char* begin = value.data() + (hex ? 2 : 0);
-  const auto [stop, error] = std::from_chars(begin, value.data() + value.size(), number, hex ? 16 : 10);
-  const bool is_number = error == std::errc() && stop == value.data() + value.size();
-  hints.application = is_number ? number : stable_hash(value);
+  const auto application = parse_application(value);
+  if (!application.ok()) return application.status().message();
+  hints.application = *application;
   return "";
 }
 

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "parallel/collective.h"
 #include "client/file_system.h"
+#include "parallel/collective.h"
 
 namespace tutti {
 
@@ -38,7 +38,7 @@ struct HintReport {
   std::vector<std::string> refused;  // a value that makes no sense
 };
 
-// Takes the hints into `hints`, in order. Unknown keys are passed over: they are for somebody else.
+// Takes the hints into `hints`, in order. Unknown keys are skipped: they are for other libraries.
 HintReport apply_hints(const HintList& list, FileHints& hints);
 
 // The values in effect, in order of key, as MPI_File_get_info returns them.

@@ -24,11 +24,9 @@ class Turn {
   Semaphore& semaphore_;
 };
 
-std::span<std::byte> bytes_of(std::int64_t& number) { return std::as_writable_bytes(std::span(&number, 1)); }
-
 }  // namespace
 
-ParallelFile::ParallelFile(Executor& executor, FileSystem& system, Group& group, ParallelOpen options,
+ParallelFile::ParallelFile(Executor& executor, FileSystem* system, Group& group, ParallelOpen options,
                            std::uint64_t counter_key)
     : system_(system),
       group_(group),
@@ -38,63 +36,28 @@ ParallelFile::ParallelFile(Executor& executor, FileSystem& system, Group& group,
       view_(std::make_shared<FileView>()),
       turn_(executor, 1) {}
 
-Task<Result<std::unique_ptr<ParallelFile>>> ParallelFile::open(Executor& executor, FileSystem& system,
-                                                               Group& group, ParallelOpen options,
-                                                               std::uint64_t counter_key) {
-  std::unique_ptr<ParallelFile> file(
-      new ParallelFile(executor, system, group, std::move(options), counter_key));
-  if (Status opened = co_await file->open_on_all(); !opened.ok()) co_return opened;
-  co_return file;
-}
-
-// Rank 0 first: it creates the file, and the others find it.
-Task<Status> ParallelFile::open_on_all() {
-  const bool first = group_.rank() == 0;
-  Status mine;
-  if (first) mine = co_await open_here(true);
-  TUTTI_CO_TRY(co_await agree(group_, std::move(mine)));
-  std::array<std::int64_t, 2> shared = {static_cast<std::int64_t>(counter_key_), individual_};
-  TUTTI_CO_TRY(co_await group_.broadcast(0, std::as_writable_bytes(std::span(shared))));
-  counter_key_ = static_cast<std::uint64_t>(shared[0]);
-  individual_ = shared[1];
-  mine = Status();
-  if (!first) mine = co_await open_here(false);
-  co_return co_await agree(group_, std::move(mine));
-}
-
-Task<Status> ParallelFile::open_here(bool first) {
-  OpenOptions wanted;
-  wanted.read = options_.read;
-  wanted.write = options_.write;
-  wanted.create = first && options_.create;
-  wanted.exclusive = first && options_.exclusive;
-  wanted.mode = options_.hints.permissions.value_or(options_.mode);
-  wanted.layout = options_.hints.layout;
-  auto opened = co_await system_.open(options_.path, wanted);
-  if (!opened.ok()) co_return opened.status();
-  file_ = *std::move(opened);
-  if (!first) co_return Status();
-  if (options_.append) {
-    const auto length = co_await file_->size();
-    if (!length.ok()) co_return length.status();
-    individual_ = static_cast<std::int64_t>(length->count());
-  }
-  const auto made = co_await system_.counter(counter_key_, CounterOp::set, individual_);
-  co_return made.status();
-}
-
 Task<Status> ParallelFile::rank_0_does(Task<Status> task) {
   Status mine;
   if (group_.rank() == 0) mine = co_await std::move(task);
   co_return co_await agree(group_, std::move(mine));
 }
 
+Task<Result<bool>> ParallelFile::any_rank(bool mine) {
+  std::array<std::int64_t, 1> any = {mine ? 1 : 0};
+  const Status reduced = co_await group_.allreduce(Reduce::max, any);
+  if (!reduced.ok()) co_return reduced;
+  co_return any[0] != 0;
+}
+
 Task<Status> ParallelFile::close() {
   co_await turn_.acquire();
   const Turn turn(turn_);
   Status mine = co_await flush_and_close();
+  const auto counter_made = co_await any_rank(shared_used_);
+  if (!counter_made.ok()) co_return counter_made.status();
   const Status all = co_await agree(group_, std::move(mine));
-  const Status tidy = co_await rank_0_does(tidy_up());
+  if (!*counter_made && !options_.delete_on_close) co_return all;
+  const Status tidy = co_await rank_0_does(tidy_up(*counter_made));
   co_return all.ok() ? tidy : all;
 }
 
@@ -105,12 +68,14 @@ Task<Status> ParallelFile::flush_and_close() {
   co_return flushed.ok() ? closed : flushed;
 }
 
-Task<Status> ParallelFile::tidy_up() {
-  // One that is left over is removed by the server in time.
-  const auto removed = co_await system_.counter(counter_key_, CounterOp::remove, 0);
-  removed.status().ignore();
+Task<Status> ParallelFile::tidy_up(bool counter_made) {
+  if (counter_made) {
+    // One that is left over is removed by the server in time.
+    const auto removed = co_await system_->counter(counter_key_, CounterOp::remove, 0);
+    removed.status().ignore();
+  }
   if (!options_.delete_on_close) co_return Status();
-  const Status gone = co_await system_.unlink(options_.path);
+  const Status gone = co_await system_->unlink(options_.path);
   co_return gone.code() == Code::not_found ? Status() : gone;
 }
 
@@ -118,13 +83,15 @@ Task<Status> ParallelFile::set_view(FileView view, Representation representation
   co_await turn_.acquire();
   const Turn turn(turn_);
   Status mine = refused.ok() ? view.validate(options_.write) : std::move(refused);
+  const auto counter_made = co_await any_rank(shared_used_);
+  if (!counter_made.ok()) co_return counter_made.status();
   // Before the agreement, after which another rank may use the shared file pointer.
-  if (mine.ok() && group_.rank() == 0)
-    mine = (co_await system_.counter(counter_key_, CounterOp::set, 0)).status();
+  if (mine.ok() && *counter_made && group_.rank() == 0)
+    mine = (co_await system_->counter(counter_key_, CounterOp::set, 0)).status();
   TUTTI_CO_TRY(co_await agree(group_, std::move(mine)));
   view_ = std::make_shared<FileView>(std::move(view));
   representation_ = representation;
-  individual_ = 0;
+  individual_ = shared_start_ = 0;
   co_return Status();
 }
 
@@ -165,14 +132,22 @@ Task<Status> ParallelFile::seek_shared(std::int64_t offset, SeekFrom from) {
     if (from == SeekFrom::current) current = co_await position_shared();
     Result<std::int64_t> target = current;
     if (current.ok()) target = co_await place(offset, from, *current);
-    if (target.ok()) target = co_await system_.counter(counter_key_, CounterOp::set, *target);
+    if (target.ok()) target = co_await use_shared(CounterOp::set, *target);
     mine = target.status();
   }
   co_return co_await agree(group_, std::move(mine));
 }
 
-Task<Result<std::int64_t>> ParallelFile::position_shared() {
-  return system_.counter(counter_key_, CounterOp::get, 0);
+Task<Result<std::int64_t>> ParallelFile::position_shared() { return use_shared(CounterOp::get, 0); }
+
+Task<Result<std::int64_t>> ParallelFile::use_shared(CounterOp op, std::int64_t value) {
+  shared_used_ = true;
+  if (!counter_made_) {
+    const auto made = co_await system_->counter(counter_key_, CounterOp::make, shared_start_);
+    if (!made.ok()) co_return made;
+    counter_made_ = true;
+  }
+  co_return co_await system_->counter(counter_key_, op, value);
 }
 
 Task<Status> ParallelFile::set_size(std::int64_t bytes) {
@@ -183,6 +158,7 @@ Task<Status> ParallelFile::set_size(std::int64_t bytes) {
   if (asked[0] != -asked[1]) co_return Status(Code::invalid, "set size: not the same on all ranks");
   if (bytes < 0) co_return Status(Code::invalid, "set size: the size is negative");
   if (!options_.write) co_return Status(Code::read_only, "set size: the file is open for reading only");
+  if (group_.rank() == 0) dirty_ = true;
   co_return co_await rank_0_does(file_->truncate(Bytes(static_cast<std::uint64_t>(bytes))));
 }
 
@@ -190,10 +166,11 @@ Task<Status> ParallelFile::make_room(Bytes bytes) {
   const auto length = co_await file_->size();
   if (!length.ok()) co_return length.status();
   if (*length >= bytes) co_return Status();
-  const auto space = co_await system_.space();
+  const auto space = co_await system_->space();
   if (!space.ok()) co_return space.status();
   if (space->free < bytes - *length)
     co_return Status(Code::no_space, "preallocate: the servers are too full");
+  dirty_ = true;
   co_return co_await file_->truncate(bytes);
 }
 
@@ -249,16 +226,27 @@ Task<Status> ParallelFile::change_hints(HintList list, HintReport& report) {
 }
 
 HintList ParallelFile::hints() const {
-  return effective_hints(options_.hints, layout(), system_.application());
+  return effective_hints(options_.hints, layout(), system_->application());
 }
 
 Task<Result<std::string>> broadcast_text(Group& group, int root, std::string text) {
-  auto length = static_cast<std::int64_t>(text.size());
-  if (Status sent = co_await group.broadcast(root, bytes_of(length)); !sent.ok()) co_return sent;
-  if (length < 0 || length > kMostText) co_return Status(Code::too_large, "broadcast of a text: too long");
-  text.resize(static_cast<std::size_t>(length));
-  if (length == 0) co_return text;
-  const Status sent = co_await group.broadcast(root, std::as_writable_bytes(std::span(text)));
+  // The length and the begin of the text in one message: most texts are short.
+  struct First {
+    std::int64_t length = 0;
+    std::array<char, 2040> begin{};
+  };
+  First first;
+  first.length = static_cast<std::int64_t>(text.size());
+  std::memcpy(first.begin.data(), text.data(), std::min(text.size(), first.begin.size()));
+  Status sent = co_await group.broadcast(root, std::as_writable_bytes(std::span(&first, 1)));
+  if (!sent.ok()) co_return sent;
+  if (first.length < 0 || first.length > kMostText)
+    co_return Status(Code::too_large, "broadcast of a text: too long");
+  text.resize(static_cast<std::size_t>(first.length));
+  const std::size_t begin = std::min(text.size(), first.begin.size());
+  std::memcpy(text.data(), first.begin.data(), begin);
+  if (begin == text.size()) co_return text;
+  sent = co_await group.broadcast(root, std::as_writable_bytes(std::span(text).subspan(begin)));
   if (!sent.ok()) co_return sent;
   co_return text;
 }

@@ -5,7 +5,7 @@
 // on each (an error of the group itself excepted). Offsets and positions are in etypes of the view unless a name says
 // bytes. Any number of transfers may be under way; collective ones run one after the other, in the order in which their
 // tasks are first resumed, so a caller resumes them in program order. Of one thread; tasks must not outlive the file,
-// nor memory and group their tasks.
+// nor memory and group their tasks. A shared file pointer that no rank moves for a week is forgotten by the server.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@
 #include <memory>
 #include <string>
 
-#include "parallel/collective.h"
 #include "client/file_system.h"
-#include "parallel/hints.h"
 #include "env/group.h"
 #include "env/sync.h"
 #include "layout/view.h"
+#include "parallel/collective.h"
+#include "parallel/hints.h"
 
 namespace tutti {
 
@@ -31,9 +31,14 @@ struct ParallelOpen {
   bool append = false;      // file pointers begin at the end of the file
   bool sequential = false;  // only the shared file pointer may be used
   bool delete_on_close = false;
-  std::uint32_t mode = 0644;  // of a new file
+  std::uint32_t mode = 0644;  // of a new file; that of rank 0 counts
   FileHints hints;            // the same on all ranks
+  // As whom the servers know this rank. Ranks with the identity of rank 0 share what it has opened; others, and those
+  // without one, open the file themselves.
+  std::string identity;
 };
+
+struct Opening;
 
 enum class Representation : std::uint8_t { native, external32 };
 enum class FilePointer : std::uint8_t { given, individual, shared };
@@ -53,8 +58,9 @@ struct ParallelTransfer {
 
 class ParallelFile {
  public:
-  // Collective. The references must outlive the file.
-  static Task<Result<std::unique_ptr<ParallelFile>>> open(Executor& executor, FileSystem& system,
+  // Collective. Executor, file system and group must outlive the file. A rank that has no file system passes the reason,
+  // and all ranks hear of it. `counter_key` of rank 0 counts.
+  static Task<Result<std::unique_ptr<ParallelFile>>> open(Executor& executor, Result<FileSystem*> system,
                                                           Group& group, ParallelOpen options,
                                                           std::uint64_t counter_key);
   ParallelFile(const ParallelFile&) = delete;
@@ -100,21 +106,25 @@ class ParallelFile {
 
  private:
   using ViewPointer = std::shared_ptr<const FileView>;
-  ParallelFile(Executor& executor, FileSystem& system, Group& group, ParallelOpen options,
+  ParallelFile(Executor& executor, FileSystem* system, Group& group, ParallelOpen options,
                std::uint64_t counter_key);
 
-  Task<Status> open_on_all();
+  // These four are in opening.cc.
+  Task<Status> open_on_all(Status mine);
+  Task<Status> open_first();
   Task<Status> open_here(bool first);
+  Task<Status> follow(const Opening& first);
   Task<Status> rank_0_does(Task<Status> task);
   Task<Status> flush_and_close();
-  Task<Status> tidy_up();
+  Task<Status> tidy_up(bool counter_made);
+  Task<Result<bool>> any_rank(bool mine);
   Task<Status> make_room(Bytes bytes);
   Status check(const ParallelTransfer& transfer, std::int64_t file_bytes) const;
   Task<Result<Bytes>> run(ParallelTransfer transfer, std::int64_t offset, std::int64_t etypes,
                           ViewPointer view);
   Task<Result<Bytes>> run_in_turn(ParallelTransfer transfer, std::int64_t offset, std::int64_t etypes,
                                   ViewPointer view);
-  Task<Result<std::int64_t>> claim_shared(std::int64_t etypes);
+  Task<Result<std::int64_t>> use_shared(CounterOp op, std::int64_t value);
   Task<Result<std::int64_t>> claim_ordered(std::int64_t etypes);
   Task<Result<Bytes>> move(const ParallelTransfer& transfer, FileAccess access);
   Task<Result<Bytes>> move_external(const ParallelTransfer& transfer, FileAccess access);
@@ -122,17 +132,22 @@ class ParallelFile {
   Task<Result<Bytes>> move_atomically(const ParallelTransfer& transfer, FileAccess access);
   Task<Result<std::int64_t>> place(std::int64_t offset, SeekFrom from, std::int64_t current);
 
-  FileSystem& system_;
+  FileSystem* system_;  // not null once the file is open
   Group& group_;
   ParallelOpen options_;
   CollectiveOptions collective_;
-  std::uint64_t counter_key_;  // of the shared file pointer
+  // The shared file pointer is a counter of the metadata server's, made by the first rank that uses the pointer: most
+  // programs never do.
+  std::uint64_t counter_key_;
+  std::int64_t shared_start_ = 0;  // where the pointer is as long as nobody has made the counter
+  bool shared_used_ = false;       // by this rank
+  bool counter_made_ = false;      // this rank knows that the counter is there
   std::unique_ptr<OpenFile> file_;
   ViewPointer view_;
   Representation representation_ = Representation::native;
   std::int64_t individual_ = 0;
   bool atomic_ = false;
-  bool dirty_ = false;  // written since the last flush
+  bool dirty_ = false;  // written or resized by this rank since the last flush
   Semaphore turn_;      // of collective calls
 };
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "parallel/parallel_file.h"
 #include "layout/external32.h"
+#include "parallel/parallel_file.h"
 
 namespace tutti {
 namespace {
@@ -66,7 +66,7 @@ Task<Result<Bytes>> ParallelFile::run(ParallelTransfer transfer, std::int64_t of
     if (transfer.collective) {
       claimed = co_await claim_ordered(etypes);
     } else {
-      claimed = co_await claim_shared(etypes);
+      claimed = co_await use_shared(CounterOp::fetch_add, etypes);
     }
     if (!claimed.ok()) co_return claimed.status();
     offset = *claimed;
@@ -80,10 +80,6 @@ Task<Result<Bytes>> ParallelFile::run(ParallelTransfer transfer, std::int64_t of
   access.refused = transfer.refused;
   if (transfer.write) dirty_ = true;
   co_return co_await move(transfer, std::move(access));
-}
-
-Task<Result<std::int64_t>> ParallelFile::claim_shared(std::int64_t etypes) {
-  return system_.counter(counter_key_, CounterOp::fetch_add, etypes);
 }
 
 // Each rank's place behind those of lower ranks.
@@ -100,7 +96,7 @@ Task<Result<std::int64_t>> ParallelFile::claim_ordered(std::int64_t etypes) {
     total += all[i];
   }
   Result<std::int64_t> claimed(0);
-  if (group_.rank() == 0) claimed = co_await claim_shared(total);
+  if (group_.rank() == 0) claimed = co_await use_shared(CounterOp::fetch_add, total);
   if (Status agreed = co_await agree(group_, claimed.status()); !agreed.ok()) co_return agreed;
   std::array<std::int64_t, 1> base = {claimed.ok() ? *claimed : 0};
   const Status sent = co_await group_.broadcast(0, std::as_writable_bytes(std::span(base)));

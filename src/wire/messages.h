@@ -89,6 +89,7 @@ enum CounterOp : std::uint8_t {
   kCounterSet = 1,       // makes it if it is not there
   kCounterFetchAdd = 2,  // the answer is the value before
   kCounterRemove = 3,
+  kCounterMake = 4,  // with this value, unless it is there; the answer is its value
 };
 
 // As a time to set: the server's present. Whoever may write the file may set this, other times only its owner.

@@ -5,7 +5,9 @@ import unittest
 
 from support import CommandTest
 
-PRINT = 'printf "%s|%s|%s|%s" "$LD_PRELOAD" "$TUTTI_CLUSTER" "$TUTTI_HINTS" "$TUTTI_PATIENCE"'
+PRINT = (
+    'printf "%s|%s|%s|%s|%s" "$LD_PRELOAD" "$TUTTI_CLUSTER" "$TUTTI_HINTS" "$TUTTI_PATIENCE" "$TUTTI_APPLICATION"'
+)
 
 
 class Run(CommandTest):
@@ -15,11 +17,22 @@ class Run(CommandTest):
             "--application", "climate", "--patience", "7s", "run", "--hint", "cb_nodes=2", "--",
             "sh", "-c", PRINT, env={"LD_PRELOAD": "", "TUTTI_HINTS": ""},
         )
-        library, cluster, hints, patience = out.split("|")
+        library, cluster, hints, patience, application = out.split("|")
         self.assertTrue(os.path.exists(library), library)
         self.assertEqual(cluster, os.path.join(self.state, "cluster.toml"))
-        self.assertEqual(hints, "cb_nodes=2;tutti_app_id=climate")
+        self.assertEqual(hints, "cb_nodes=2")
         self.assertEqual(patience, "7s")
+        self.assertEqual(application, "climate")
+
+    def test_what_is_not_given_stays_as_it_is_in_the_environment(self):
+        self.up(servers=1)
+        environment = {"TUTTI_PATIENCE": "9s", "TUTTI_APPLICATION": "ocean"}
+        out = self.tutti("run", "--", "sh", "-c", PRINT, env=environment)
+        self.assertEqual(out.split("|")[3:], ["9s", "ocean"])
+
+    def test_an_application_that_is_none(self):
+        self.up(servers=1)
+        self.fails("--application", "0", "run", "--", "true", says="--application")
 
     def test_what_was_preloaded_before_stays_in_front(self):
         self.up(servers=1)

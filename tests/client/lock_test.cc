@@ -194,6 +194,8 @@ TEST_F(CounterTest, CountsForAllClients) {
   EXPECT_TRUE(run(files().counter(7, CounterOp::remove, 0)).ok());
   EXPECT_TRUE(run(files().counter(7, CounterOp::remove, 0)).ok());
   EXPECT_EQ(run(files().counter(7, CounterOp::get, 0)).code(), Code::not_found);
+  EXPECT_EQ(*run(files().counter(7, CounterOp::make, 3)), 3);
+  EXPECT_EQ(*run(other->files().counter(7, CounterOp::make, 5)), 3) << "it is there already";
   EXPECT_EQ(*run(files().counter(7, CounterOp::set, INT64_MAX)), INT64_MAX);
   EXPECT_EQ(run(files().counter(7, CounterOp::fetch_add, 1)).code(), Code::too_large);
 }
@@ -202,7 +204,8 @@ TEST_F(CounterTest, BelongsToItsUser) {
   start();
   auto other = make_client({}, 1000);
   EXPECT_TRUE(run(files().counter(7, CounterOp::set, 1)).ok());
-  for (const CounterOp op : {CounterOp::get, CounterOp::set, CounterOp::fetch_add, CounterOp::remove})
+  for (const CounterOp op :
+       {CounterOp::get, CounterOp::set, CounterOp::fetch_add, CounterOp::remove, CounterOp::make})
     EXPECT_EQ(run(other->files().counter(7, op, 1)).code(), Code::permission);
 }
 

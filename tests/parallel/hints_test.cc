@@ -65,7 +65,7 @@ TEST(Hints, ValuesWithoutSenseAreRefusedAndChangeNothing) {
   EXPECT_EQ(hints.collective.plan, "auto");
 }
 
-TEST(Hints, KnownOnesWithoutMeaningAreListedAndUnknownOnesPassedOver) {
+TEST(Hints, KnownOnesWithoutMeaningAreListedAndUnknownOnesSkipped) {
   FileHints hints;
   const HintReport report = apply_hints({{"num_io_nodes", "4"}, {"somebody_elses", "x"}}, hints);
   EXPECT_EQ(report.ignored, std::vector<std::string>{"num_io_nodes"});
@@ -105,29 +105,14 @@ TEST(Hints, ConfigListPicksAggregatorsByHost) {
   EXPECT_TRUE(aggregators_by_host("*:many", hosts, 0).empty());
 }
 
-Environment environment(std::map<std::string, std::string> variables) {
-  return [variables = std::move(variables)](const std::string& name) {
-    const auto found = variables.find(name);
-    return found != variables.end() ? found->second : std::string();
-  };
-}
-
-TEST(Application, TwoProgramsInOneAllocationAreTwo) {
-  const auto first = launch_name(environment({{"SLURM_JOB_ID", "9"}, {"SLURM_STEP_ID", "0"}}));
-  const auto second = launch_name(environment({{"SLURM_JOB_ID", "9"}, {"SLURM_STEP_ID", "1"}}));
-  EXPECT_FALSE(first.empty());
-  EXPECT_NE(choose_application(first, 5), choose_application(second, 5));
-}
-
-TEST(Application, TheSameLaunchGivesTheSameIdWhateverTheDraw) {
-  const auto launch = launch_name(environment({{"PMIX_NAMESPACE", "527695873"}, {"SLURM_JOB_ID", "9"}}));
-  EXPECT_EQ(choose_application(launch, 1), choose_application(launch, 2));
-  EXPECT_EQ(batch_job(environment({{"SLURM_JOB_ID", "9"}})), "9");
-}
-
-TEST(Application, AJobWithoutStepIsNoLaunch) {
-  EXPECT_TRUE(launch_name(environment({{"SLURM_JOB_ID", "9"}})).empty());
-  EXPECT_NE(choose_application("", 0), 0U);
+TEST(Hints, AnApplicationIsReadAsEverywhere) {
+  FileHints hints;
+  apply_hints({{"tutti_app_id", "0x10"}}, hints);
+  EXPECT_EQ(hints.application, 16U);
+  apply_hints({{"tutti_app_id", "climate"}}, hints);
+  EXPECT_EQ(hints.application, *parse_application("climate"));
+  EXPECT_EQ(apply_hints({{"tutti_app_id", "0"}}, hints).refused.size(), 1U);
+  EXPECT_EQ(hints.application, *parse_application("climate"));
 }
 
 }  // namespace

@@ -22,8 +22,7 @@ class ParallelFileTest : public ClusterTest {
     std::unique_ptr<ParallelFile> file;
   };
 
-  void start_ranks(std::size_t count) {
-    SimClusterOptions options;
+  void start_ranks(std::size_t count, SimClusterOptions options = {}) {
     options.client_nodes = 2;
     start(options);
     std::vector<std::uint32_t> nodes;
@@ -62,8 +61,9 @@ class ParallelFileTest : public ClusterTest {
       options.path = "/f";
       options.write = true;
       options.create = true;
+      options.identity = "the user";
       change(i, options);
-      return ParallelFile::open(cluster_->simulation().executor(), ranks_[i].client->files(),
+      return ParallelFile::open(cluster_->simulation().executor(), &ranks_[i].client->files(),
                                 *ranks_[i].group, std::move(options), kKey + i);
     });
     std::vector<Code> codes;
@@ -90,6 +90,12 @@ class ParallelFileTest : public ClusterTest {
   }
   static std::vector<std::byte> letters(std::size_t count, std::size_t rank) {
     return std::vector<std::byte>(count, static_cast<std::byte>('a' + rank));
+  }
+  std::uint32_t sessions_of_metadata_server() {
+    for (const ServerStatus& each : run(files().status(1_s))) {
+      if (each.kind == "meta") return each.sessions;
+    }
+    return 0;
   }
   std::string content() {
     auto file = open("/f");
@@ -237,6 +243,119 @@ TEST_F(ParallelFileTest, SizesMustAgree) {
   for (const Status& status : on_files([](ParallelFile& file) { return file.preallocate(500); }))
     EXPECT_TRUE(status.ok());
   EXPECT_EQ(*run(ranks_[1].file->size()), 500_B);
+}
+
+TEST_F(ParallelFileTest, ASizeThatWasSetAndSyncedSurvivesLossOfPower) {
+  start_ranks(2);
+  open_all();
+  const std::vector<std::function<Task<Status>(ParallelFile&)>> ways = {
+      [](ParallelFile& file) { return file.set_size(100'000); },
+      [](ParallelFile& file) { return file.preallocate(300'000); }};
+  Bytes expected(100'000);
+  for (const auto& resize : ways) {
+    for (const Status& status : on_files(resize)) ASSERT_TRUE(status.ok());
+    for (const Status& status : on_files([](ParallelFile& file) { return file.sync(); }))
+      ASSERT_TRUE(status.ok());
+    for (std::uint32_t server = 0; server < cluster_->options().servers; ++server) {
+      cluster_->lose_power_data(server);
+      cluster_->start_data(server);
+    }
+    EXPECT_EQ(*run(ranks_[1].file->size()), expected);
+    expected = Bytes(300'000);
+  }
+}
+
+TEST_F(ParallelFileTest, ClosingFlushesASizeThatWasSet) {
+  start_ranks(2);
+  open_all();
+  for (const Status& status : on_files([](ParallelFile& file) { return file.set_size(100'000); }))
+    ASSERT_TRUE(status.ok());
+  for (const Status& status : on_files([](ParallelFile& file) { return file.close(); }))
+    ASSERT_TRUE(status.ok());
+  for (std::uint32_t server = 0; server < cluster_->options().servers; ++server) {
+    cluster_->lose_power_data(server);
+    cluster_->start_data(server);
+  }
+  EXPECT_EQ(run(files().stat("/f"))->size, 100'000_B);
+}
+
+TEST_F(ParallelFileTest, OnlyRankZeroAsksTheMetadataServerAtOpen) {
+  start_ranks(4);
+  const std::uint32_t before = sessions_of_metadata_server();
+  open_all();
+  EXPECT_EQ(sessions_of_metadata_server(), before + 1);
+  std::vector<std::vector<std::byte>> memory;
+  for (std::size_t i = 0; i < 4; ++i) memory.push_back(letters(1, i));
+  on_all<Result<Bytes>>([&](std::size_t i) {
+    return ranks_[i].file->transfer(
+        bytes(memory[i], true, false, FilePointer::given, static_cast<std::int64_t>(i)));
+  });
+  EXPECT_EQ(content(), "abcd");
+}
+
+TEST_F(ParallelFileTest, ARankOfAnotherUserOpensTheFileItself) {
+  start_ranks(2);
+  Peer other;
+  other.uid = other.gid = 1001;
+  other.name = "rank";
+  ranks_[1].client = cluster_->make_client(1, other, {});
+  const auto somebody_else = [](std::size_t i, ParallelOpen& options) {
+    if (i == 1) options.identity = "somebody else";
+  };
+  EXPECT_EQ(try_open([&](std::size_t i, ParallelOpen& options) {
+              options.mode = 0600;
+              somebody_else(i, options);
+            }),
+            std::vector<Code>(2, Code::permission));
+  AttributeChange open_to_all;
+  open_to_all.mode = 0666;
+  ASSERT_TRUE(run(files().set_attributes("/f", open_to_all)).ok());
+  open_all(somebody_else);
+}
+
+TEST_F(ParallelFileTest, ARankRenewsWhatRankZeroHasOpened) {
+  SimClusterOptions options;
+  options.meta.capability_lifetime = 1_s;
+  start_ranks(2, options);
+  open_all();
+  cluster_->simulation().run_until(cluster_->simulation().now() + 10_s);
+  std::vector<std::byte> memory = letters(4, 1);
+  EXPECT_EQ(*run(ranks_[1].file->transfer(bytes(memory, true, false, FilePointer::given))), 4_B);
+  EXPECT_EQ(content(), "bbbb");
+}
+
+TEST_F(ParallelFileTest, EveryRankHearsThatOneHasNoFileSystem) {
+  start_ranks(3);
+  auto opened = on_all<Result<std::unique_ptr<ParallelFile>>>([&](std::size_t i) {
+    ParallelOpen options;
+    options.path = "/f";
+    options.write = options.create = true;
+    Result<FileSystem*> system(&ranks_[i].client->files());
+    if (i == 1) system = Status(Code::not_found, "no cluster here");
+    return ParallelFile::open(cluster_->simulation().executor(), system, *ranks_[i].group, std::move(options),
+                              kKey);
+  });
+  for (const auto& each : opened) EXPECT_EQ(each.status().message(), "no cluster here");
+}
+
+TEST_F(ParallelFileTest, TheSharedPointerBeginsWhereTheOpenSaysAndAViewResetsIt) {
+  start_ranks(3);
+  open_all();
+  for (const Status& status : on_files([](ParallelFile& file) { return file.set_size(10); }))
+    ASSERT_TRUE(status.ok());
+  on_files([](ParallelFile& file) { return file.close(); });
+  open_all([](std::size_t, ParallelOpen& options) { options.append = true; });
+  EXPECT_EQ(*run(ranks_[2].file->position_shared()), 10);
+  std::vector<std::byte> memory = letters(5, 0);
+  ASSERT_TRUE(run(ranks_[1].file->transfer(bytes(memory, true, false, FilePointer::shared))).ok());
+  EXPECT_EQ(*run(ranks_[0].file->position_shared()), 15);
+  for (const Status& status : on_files(
+           [](ParallelFile& file) { return file.set_view(FileView(), Representation::native, Status()); }))
+    ASSERT_TRUE(status.ok());
+  EXPECT_EQ(*run(ranks_[1].file->position_shared()), 0);
+  for (const Status& status : on_files([](ParallelFile& file) { return file.close(); }))
+    EXPECT_TRUE(status.ok());
+  EXPECT_EQ(run(files().counter(kKey, CounterOp::get, 0)).code(), Code::not_found) << "nothing is left over";
 }
 
 TEST_F(ParallelFileTest, External32IsBigEndianInTheFile) {

@@ -15,6 +15,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "client/cluster_config.h"
+#include "env/real/system_random.h"
 #include "policy/request/policy.h"
 #include "server/capability.h"
 

@@ -34,6 +34,8 @@ class OpenFile::Impl {
   Task<Result<LockId>> lock(Extent range, bool exclusive, Nanos patience);
   Task<Status> unlock(LockId lock);
 
+  std::vector<std::byte> share() const;
+
   const Attributes& attributes() const { return attributes_; }
 
  private:

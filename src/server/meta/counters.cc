@@ -89,6 +89,9 @@ Result<std::int64_t> change_counter(KvWriter& kv, const Caller& caller, const Co
   switch (ask.op) {
     case wire::kCounterGet:
       return counter_value(kv, caller, ask.key);
+    case wire::kCounterMake:
+      if (found->has_value()) return (*found)->value;
+      [[fallthrough]];
     case wire::kCounterSet:
       TUTTI_TRY(sweep(kv, ask.key, caller.wall - kCounterLife));
       TUTTI_TRY(kv.put(counter_key(ask.key), encode({caller.uid, caller.wall, ask.value})));

@@ -1,0 +1,16 @@
+// How people and programs name a file on the cluster: "tutti:/a/b", "/a/b" and "a/b" are the same. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tutti {
+
+// Whether the name has the prefix "tutti:", so that it means a file on the cluster wherever others are meant too.
+bool has_cluster_prefix(std::string_view name);
+
+// The path inside the cluster, as FileSystem takes it: without the prefix, and with one slash in front. The prefix alone
+// is the root.
+std::string cluster_path(std::string_view name);
+
+}  // namespace tutti
