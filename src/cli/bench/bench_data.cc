@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
 #include "cli/bench/bench_worker.h"
 #include "cli/client.h"
-#include "cli/output.h"
 #include "cli/cluster/temporary_cluster.h"
+#include "cli/output.h"
 
 namespace tutti::cli {
 namespace {
@@ -21,20 +22,33 @@ constexpr std::uint64_t kFileSize = 256ULL << 20U;
 
 struct BenchDataOptions {
   int rounds = 7;
+  std::string only;  // points whose names begin so
   bool json = false;
 };
 
 struct Point {
   std::string base;  // what Tutti is measured against: "raw" or "tcp"
   bool write = false;
+  bool fresh = false;  // into new files
   std::uint64_t size = 0;
   std::size_t clients = 0;
   std::vector<double> raw, tutti, ratio;  // MiB/s, a round each
 };
 
+std::string operation_name(const Point& point) {
+  return point.fresh ? "fresh_write" : point.write ? "write" : "read";
+}
+
 std::string size_name(std::uint64_t size) { return size == (1U << 20U) ? "1m" : "64k"; }
 
-// Both files exist in full before anything is measured: first writes are dominated by page allocation.
+// "write_1m_4", "fresh_write_1m_4" on the local path, "tcp_write_1m" on TCP.
+std::string point_name(const Point& point) {
+  const std::string operation = operation_name(point);
+  if (point.base == "tcp") return fmt::format("tcp_{}_{}", operation, size_name(point.size));
+  return fmt::format("{}_{}_{}", operation, size_name(point.size), point.clients);
+}
+
+// Both files exist in full before anything is measured: first writes, which allocate pages, have points of their own.
 Status make_files(Client& client, const std::string& raw, const std::string& path) {
   const std::vector<std::byte> zeros(8U << 20U);
   const Fd local(::open(raw.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
@@ -49,6 +63,30 @@ Status make_files(Client& client, const std::string& raw, const std::string& pat
     TUTTI_TRY(client.run((*file)->write(Bytes(at), zeros)));
   }
   return client.run((*file)->close());
+}
+
+// Objects of removed files go in the background: waits until the space is free again.
+Status settle(const std::string& directory, std::uint64_t free_before) {
+  constexpr int kAttempts = 500;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const auto space = std::filesystem::space(directory);
+    if (space.available + (8U << 20U) >= free_before) return {};
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return {Code::timed_out, "the space of removed files does not come back"};
+}
+
+// Every client writes a new file of its own.
+Result<double> fresh_throughput(BenchWorkers& workers, const std::string& directory, const std::string& how,
+                                const Point& point) {
+  const std::uint64_t free_before = std::filesystem::space(directory).available;
+  const auto answers = workers.ask(fmt::format("fresh {} {}", how, point.size), point.clients);
+  if (!answers.ok()) return answers.status();
+  TUTTI_TRY(workers.ask("discard", point.clients).status());
+  TUTTI_TRY(settle(directory, free_before));
+  double slowest = 0;
+  for (const auto& row : *answers) slowest = std::max(slowest, row[0]);
+  return static_cast<double>(kFileSize / kClients * point.clients) / (1 << 20) / (slowest * 1e-9);
 }
 
 Result<double> throughput(BenchWorkers& workers, const std::string& how, const Point& point) {
@@ -72,12 +110,16 @@ void show_round(const BenchDataOptions& options, const char* what, int round) {
 }
 
 // Round 0 warms up. The base and Tutti alternate at once, so that what disturbs one disturbs the other.
-Status measure_points(BenchWorkers& workers, const BenchDataOptions& options, std::vector<Point>& points) {
+Status measure_points(BenchWorkers& workers, const std::string& directory, const BenchDataOptions& options,
+                      std::vector<Point>& points) {
+  const auto measure_one = [&](const Point& point, const std::string& how) {
+    return point.fresh ? fresh_throughput(workers, directory, how, point) : throughput(workers, how, point);
+  };
   for (int round = 0; round <= options.rounds; ++round) {
     for (Point& point : points) {
-      const auto base = throughput(workers, point.base, point);
+      const auto base = measure_one(point, point.base);
       if (!base.ok()) return base.status();
-      const auto ours = throughput(workers, "tutti", point);
+      const auto ours = measure_one(point, "tutti");
       if (!ours.ok()) return ours.status();
       if (round == 0) continue;
       point.raw.push_back(*base);
@@ -135,7 +177,7 @@ Status measure_small(const StateDirectory& state, BenchWorkers& workers, Json& m
 // A cluster whose clients come by the local path, or by TCP over the loopback device.
 Result<std::vector<Point>> measure(const Globals& globals, const BenchDataOptions& options, bool tcp,
                                    Json& measured) {
-  auto directory = TemporaryDirectory::create("tutti-bench", Bytes(2 * kFileSize + (64ULL << 20U)));
+  auto directory = TemporaryDirectory::create("tutti-bench", Bytes(3 * kFileSize + (64ULL << 20U)));
   if (!directory.ok()) return directory.status();
   const TemporaryCluster cluster(*std::move(directory));
   UpOptions up;
@@ -155,20 +197,19 @@ Result<std::vector<Point>> measure(const Globals& globals, const BenchDataOption
     for (const std::uint64_t size : {64ULL << 10U, 1ULL << 20U}) {
       if (tcp && (size != (1U << 20U) || clients != kClients)) continue;
       for (const bool write : {true, false}) {
-        points.push_back(Point{tcp ? "tcp" : "raw", write, size, clients, {}, {}, {}});
+        points.push_back(Point{tcp ? "tcp" : "raw", write, false, size, clients, {}, {}, {}});
       }
     }
   }
-  TUTTI_TRY(measure_points(*workers, options, points));
-  if (!tcp) TUTTI_TRY(measure_small(cluster.state(), *workers, measured));
+  if (!tcp) {
+    for (const std::uint64_t size : {64ULL << 10U, 1ULL << 20U})
+      points.push_back(Point{"raw", true, true, size, kClients, {}, {}, {}});
+  }
+  std::erase_if(points, [&](const Point& point) { return !point_name(point).starts_with(options.only); });
+  if (points.empty()) return points;
+  TUTTI_TRY(measure_points(*workers, cluster.state().path(), options, points));
+  if (!tcp && options.only.empty()) TUTTI_TRY(measure_small(cluster.state(), *workers, measured));
   return points;
-}
-
-// "write_1m_4" on the local path, "tcp_write_1m" on TCP.
-std::string point_name(const Point& point) {
-  const std::string operation = point.write ? "write" : "read";
-  if (point.base == "tcp") return fmt::format("tcp_{}_{}", operation, size_name(point.size));
-  return fmt::format("{}_{}_{}", operation, size_name(point.size), point.clients);
 }
 
 int run_bench_data(const Globals& globals, const BenchDataOptions& options) {
@@ -179,7 +220,7 @@ int run_bench_data(const Globals& globals, const BenchDataOptions& options) {
     const auto points = measure(globals, options, tcp, measured);
     if (!points.ok()) return report("bench data", points.status());
     for (const Point& point : *points) {
-      const std::string operation = point.write ? "write" : "read";
+      const std::string operation = operation_name(point);
       measured[point_name(point) + "_ratio"] = median(point.ratio);
       measured[point_name(point) + "_mib_s"] = median(point.tutti);
       rows.push_back({{"operation", operation},
@@ -202,8 +243,11 @@ int run_bench_data(const Globals& globals, const BenchDataOptions& options) {
                        {"rows", rows}});
   }
   fmt::print(
-      "Rewriting and reading a file of {} on {} data servers of this machine; medians of {} rounds.\n\n{}\n",
+      "Rewriting and reading a file of {} on {} data servers of this machine, and writing new ones (fresh); "
+      "medians "
+      "of {} rounds.\n\n{}\n",
       to_string(Bytes(kFileSize)), kServers, options.rounds, table.text());
+  if (!options.only.empty()) return kSuccess;
   fmt::print(
       "{} clients, random 4 KiB reads: {:.0f} per second, {:.1f} us of CPU each (clients and servers).\n"
       "The busiest idle daemon used {:.3f} % of a CPU.\n",
@@ -219,6 +263,7 @@ void add_bench_data(Command& bench) {
   Command data =
       bench.add("data", "Throughput of the data path beside raw pread and pwrite", "tutti bench data --json");
   data.option("--rounds", options->rounds, "Rounds to take the median of").range(1, 1000);
+  data.option("--only", options->only, "Only what begins with this: write_64k, fresh_write, tcp_read, ...");
   data.flag("--json", options->json, "Print JSON");
   data.action([&globals = bench.globals(), options] { return run_bench_data(globals, *options); });
 }

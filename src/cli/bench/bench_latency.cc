@@ -7,8 +7,8 @@
 
 #include "cli/bench/bench_worker.h"
 #include "cli/client.h"
-#include "cli/output.h"
 #include "cli/cluster/temporary_cluster.h"
+#include "cli/output.h"
 
 namespace tutti::cli {
 namespace {

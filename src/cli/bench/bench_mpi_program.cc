@@ -2,6 +2,10 @@
 //   contiguous|strided FILE REPEATS
 // transfers on one file, local or of Tutti. Rank 0 prints "operation seconds bytes" for each; the first, which makes
 // the file and warms up, is not printed.
+//   fresh FILE REPEATS
+// strided writes into new files, FILE.N, from the first write to the end of closing.
+//   open FILE REPEATS
+// opening an existing file on all ranks.
 //   rounds FILE ROUNDS BYTES
 // one read of each rank in every round. Rank 0 prints "ready", takes "START PERIOD" in nanoseconds of the steady clock
 // from its standard input, and prints in one line how many seconds after its due time each round was over.
@@ -91,15 +95,22 @@ void contiguous(MPI_File target, int repeats) {
          target, repeats, static_cast<double>(kTransfer) * kTransfers * size);
 }
 
-void strided(MPI_File target, int repeats) {
+// Blocks of all ranks in turn.
+void set_strided_view(MPI_File file) {
   MPI_Datatype row = MPI_DATATYPE_NULL;
   MPI_Datatype type = MPI_DATATYPE_NULL;
   must(MPI_Type_vector(kRow, kBlock, kBlock * size, MPI_BYTE, &row), "vector");
   must(MPI_Type_create_hvector(kRows, 1, static_cast<MPI_Aint>(kBlock) * size * kRow, row, &type), "hvector");
   must(MPI_Type_commit(&type), "commit");
-  must(MPI_File_set_view(target, static_cast<MPI_Offset>(rank) * kBlock, MPI_BYTE, type, "native",
+  must(MPI_File_set_view(file, static_cast<MPI_Offset>(rank) * kBlock, MPI_BYTE, type, "native",
                          MPI_INFO_NULL),
        "set_view");
+  MPI_Type_free(&row);
+  MPI_Type_free(&type);
+}
+
+void strided(MPI_File target, int repeats) {
+  set_strided_view(target);
   const int count = kBlock * kRow * kRows;
   std::vector<char> data(static_cast<std::size_t>(count), static_cast<char>(rank));
   const auto move = [&](auto function) {
@@ -113,8 +124,49 @@ void strided(MPI_File target, int repeats) {
           {"strided_independent_write", move(MPI_File_write_at)},
           {"strided_independent_read", move(MPI_File_read_at)}},
          target, repeats, static_cast<double>(count) * size);
-  MPI_Type_free(&row);
-  MPI_Type_free(&type);
+}
+
+// Until what removing a file leaves to be done is done, on a local file system as on Tutti.
+void let_settle() {
+  constexpr auto kSettle = std::chrono::milliseconds(100);
+  std::this_thread::sleep_for(kSettle);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+void fresh(const std::string& name, int repeats) {
+  const int count = kBlock * kRow * kRows;
+  std::vector<char> data(static_cast<std::size_t>(count), static_cast<char>(rank));
+  for (int i = 0; i <= 2 * repeats + 1; ++i) {
+    const bool collective = i % 2 == 0;
+    const std::string path = name + "." + std::to_string(i);
+    MPI_File file = open_file(path, MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_WRONLY);
+    set_strided_view(file);
+    const double took = timed([&] {
+      MPI_Status status;
+      must(collective ? MPI_File_write_at_all(file, 0, data.data(), count, MPI_BYTE, &status)
+                      : MPI_File_write_at(file, 0, data.data(), count, MPI_BYTE, &status),
+           "write a new file");
+      must(MPI_File_close(&file), "close");
+    });
+    if (rank == 0) must(MPI_File_delete(path.c_str(), MPI_INFO_NULL), "delete");
+    let_settle();
+    if (rank != 0 || i < 2) continue;
+    std::printf("fresh_strided_%s_write %.9f %.0f\n", collective ? "collective" : "independent", took,
+                static_cast<double>(count) * size);
+    std::fflush(stdout);
+  }
+}
+
+void open_again(const std::string& name, int repeats) {
+  constexpr int kTimes = 10;
+  for (int i = 0; i <= repeats * kTimes; ++i) {
+    MPI_File file = MPI_FILE_NULL;
+    const double took = timed([&] { file = open_file(name, MPI_MODE_CREATE | MPI_MODE_RDWR); });
+    MPI_File_close(&file);
+    if (rank != 0 || i == 0) continue;
+    std::printf("open_%d %.9f 0\n", size, took);
+    std::fflush(stdout);
+  }
 }
 
 // More ranks than cores, and daemons beside them: a rank that waits sleeps.
@@ -174,18 +226,20 @@ void rounds(MPI_File file, int count, int bytes) {
 
 void run(int argc, char** argv) {
   const std::string pattern = argc > 1 ? argv[1] : "";
+  const int repeats = argc > 3 ? std::atoi(argv[3]) : 0;
+  if (pattern == "fresh" && argc == 4) return fresh(argv[2], repeats);
+  if (pattern == "open" && argc == 4) return open_again(argv[2], repeats);
   const bool reads = pattern == "rounds" && argc == 5;
   if (!reads && ((pattern != "contiguous" && pattern != "strided") || argc != 4)) {
-    must(MPI_ERR_ARG, "usage: contiguous|strided FILE REPEATS, or rounds FILE ROUNDS BYTES");
+    must(MPI_ERR_ARG, "usage: contiguous|strided|fresh|open FILE REPEATS, or rounds FILE ROUNDS BYTES");
   }
   MPI_File file = open_file(argv[2], reads ? MPI_MODE_RDONLY : MPI_MODE_CREATE | MPI_MODE_RDWR);
-  const int count = std::atoi(argv[3]);
   if (reads) {
-    rounds(file, count, std::atoi(argv[4]));
+    rounds(file, repeats, std::atoi(argv[4]));
   } else if (pattern == "contiguous") {
-    contiguous(file, count);
+    contiguous(file, repeats);
   } else {
-    strided(file, count);
+    strided(file, repeats);
   }
   MPI_File_close(&file);
 }

@@ -74,6 +74,13 @@ class Worker {
       words >> how >> direction >> size >> passes;
       return transfer(how, direction == "write", size, passes);
     }
+    if (command == "fresh") {
+      std::string how;
+      std::uint64_t size = 0;
+      words >> how >> size;
+      return fresh(how == "tutti", size);
+    }
+    if (command == "discard") return discard();
     std::size_t count = 0;
     int cpu = 0;
     if (command == "latency" && words >> count) return latency(count);
@@ -104,6 +111,44 @@ class Worker {
       }
     }
     return fmt::format("{}", (client_.loop().clock().now() - started).count());
+  }
+
+  // A file of its own, as a checkpoint makes it. Opening and closing are not timed, on either side.
+  Result<std::string> fresh(bool tutti, std::uint64_t size) {
+    buffer_.resize(size);
+    const std::string suffix = fmt::format(".fresh.{}", options_.offset);
+    std::unique_ptr<OpenFile> file;
+    Fd raw;
+    if (tutti) {
+      OpenOptions open;
+      open.write = true;
+      open.create = true;
+      open.exclusive = true;
+      fresh_path_ = options_.path + suffix;
+      auto opened = client_.run(client_.files().open(fresh_path_, open));
+      if (!opened.ok()) return opened.status();
+      file = *std::move(opened);
+    } else {
+      fresh_raw_ = options_.raw + suffix;
+      raw = Fd(::open(fresh_raw_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+      if (!raw.valid()) return Status::from_errno(errno, "create " + fresh_raw_);
+    }
+    const Nanos started = client_.loop().clock().now();
+    for (std::uint64_t at = 0; at + size <= options_.length; at += size) {
+      TUTTI_TRY(tutti ? client_.run(file->write(Bytes(at), buffer_))
+                      : pwrite_all(raw.get(), buffer_, at, fresh_raw_));
+    }
+    const Nanos took = client_.loop().clock().now() - started;
+    if (tutti) TUTTI_TRY(client_.run(file->close()));
+    return fmt::format("{}", took.count());
+  }
+
+  Result<std::string> discard() {
+    if (const std::string path = std::exchange(fresh_path_, ""); !path.empty())
+      TUTTI_TRY(client_.run(client_.files().unlink(path)));
+    if (const std::string path = std::exchange(fresh_raw_, ""); !path.empty() && ::unlink(path.c_str()) != 0)
+      return Status::from_errno(errno, "remove " + path);
+    return std::string("0");
   }
 
   Result<std::string> random_reads(std::size_t count) {
@@ -187,6 +232,7 @@ class Worker {
   std::unique_ptr<OpenFile> file_;
   std::vector<std::byte> buffer_;
   std::unique_ptr<RawTcpPeer> peer_;
+  std::string fresh_path_, fresh_raw_;  // to be removed
 };
 
 }  // namespace

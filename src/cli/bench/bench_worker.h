@@ -4,6 +4,8 @@
 // A worker prints "ready", then reads commands from standard input and answers each with one line:
 //   transfer raw|tcp|tutti read|write SIZE PASSES
 //                        nanoseconds it took to go PASSES times through its part of the file
+//   fresh raw|tutti SIZE nanoseconds it took to write a new file as long as its part, in transfers of SIZE bytes
+//   discard              removes the new file; answers 0
 //   random COUNT         nanoseconds of time and of CPU for so many random 4 KiB reads
 //   latency COUNT        p50 and p99 of so many 4 KiB reads, in nanoseconds
 //   pingpong COUNT CPU   p50 and p99 of a bare Unix-socket round trip with a child on that CPU
