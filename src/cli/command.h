@@ -98,8 +98,8 @@ void print_error(std::string_view what, const Status& status);
 // Prints the error, if there is one, and returns the exit code for it.
 int report(std::string_view what, const Status& status);
 
-// add_NAME() for each command of commands.def, add_bench_NAME() for each benchmark of bench/benchmarks.def. A command is one
-// file that defines its function, and one line there.
+// add_NAME() for each command of commands.def, add_bench_NAME() for each benchmark of bench/benchmarks.def. A
+// command is one file that defines its function, and one line there.
 #define TUTTI_COMMAND(name) void add_##name(Command& root);
 #include "cli/commands.def"
 #undef TUTTI_COMMAND

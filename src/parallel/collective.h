@@ -61,7 +61,8 @@ Task<Result<Bytes>> read_collective(Group& group, OpenFile& file, FileAccess acc
 Task<Status> write_collective(Group& group, OpenFile& file, FileAccess access,
                               const CollectiveOptions& options);
 
-// By a plan that is none of the registry's, instead of the one that the options name. It must outlive the task.
+// By a plan that is none of the registry's, instead of the one that the options name. It must outlive the
+// task.
 Task<Result<Bytes>> read_collective(Group& group, OpenFile& file, FileAccess access,
                                     const CollectiveOptions& options, const CollectivePlan& plan);
 Task<Status> write_collective(Group& group, OpenFile& file, FileAccess access,

@@ -66,7 +66,8 @@ std::size_t Exchange::cut(const Round& round, std::vector<PlacedRun>& runs) cons
       mine_.cut(part, runs);
       continue;
     }
-    // All that lies in a part is one stretch of the data, and goes on where the last one ended unless others lie between.
+    // All that lies in a part is one stretch of the data, and goes on where the last one ended unless others
+    // lie between.
     const std::int64_t length = mine_.bytes_in(part);
     if (length == 0) continue;
     const std::int64_t data = mine_.bytes_in({0_B, part.offset});

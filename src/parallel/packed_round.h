@@ -1,5 +1,5 @@
-// PackedRound: the parts of a round as one buffer, which has their bytes one behind the other and nothing of what lies
-// between them; and which of these bytes are wanted. Pure.
+// PackedRound: the parts of a round as one buffer, which has their bytes one behind the other and nothing of
+// what lies between them; and which of these bytes are wanted. Pure.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ class PackedRound {
   // How long the buffer is: the sum of the parts.
   [[nodiscard]] Bytes bytes() const { return bytes_; }
 
-  // Calls visit(place in the buffer, length, place in the message) for each run that a rank has in the round. A message
-  // has the rank's bytes part by part, within a part in file order.
+  // Calls visit(place in the buffer, length, place in the message) for each run that a rank has in the round.
+  // A message has the rank's bytes part by part, within a part in file order.
   template <typename Visit>
   void each_run(const ViewRange& view, Visit visit) {
     std::size_t in_message = 0;

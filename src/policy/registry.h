@@ -1,8 +1,9 @@
 // Registry: the policies of one kind, each made from its name and parameters, "name;key=value;...".
 //
-// A kind has one list file (request/policies.def, collective/plans.def) with a line for each policy, and one header that
-// declares a Registration for each line. A policy's own file defines its Registration, so that adding one is that file pair
-// and that line. Registrations are constants: nothing runs before main, and a linker that drops unused objects cannot lose one.
+// A kind has one list file (request/policies.def, collective/plans.def) with a line for each policy, and one
+// header that declares a Registration for each line. A policy's own file defines its Registration, so that
+// adding one is that file pair and that line. Registrations are constants: nothing runs before main, and a
+// linker that drops unused objects cannot lose one.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,9 @@
-// RealRun: an experiment in reality, with daemons and programs of this host, beside its simulation in lab/experiments.
+// RealRun: an experiment in reality, with daemons and programs of this host, beside its simulation in
+// lab/experiments.
 //
-// It lives here because it needs what the command has: clusters in temporary directories, child processes, MPI programs.
-// Adding one is one file, which defines a RealRun below real_runs, and one line in real_runs.def.
+// It lives here because it needs what the command has: clusters in temporary directories, child processes,
+// MPI programs. Adding one is one file, which defines a RealRun below real_runs, and one line in
+// real_runs.def.
 #pragma once
 
 #include <string>
@@ -16,8 +18,8 @@ namespace tutti::cli {
 struct RealRun {
   std::string_view experiment;  // the name of the simulated one
   std::string_view shows;       // one line
-  // Leaves nothing behind. Code::not_found with what to install if something is missing here, Code::cancelled if it was
-  // interrupted.
+  // Leaves nothing behind. Code::not_found with what to install if something is missing here, Code::cancelled
+  // if it was interrupted.
   Result<Report> (*run)(const Globals& globals);
 };
 

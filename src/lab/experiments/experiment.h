@@ -1,7 +1,8 @@
 // Experiment: a named series of simulations that shows one thing, and the report of what it measured.
 //
-// The same options give the same report to the byte. Adding an experiment is one file, which defines an Experiment below
-// known_experiments, and one line in experiments.def. One that can also be run in reality has a second file in cli/lab.
+// The same options give the same report to the byte. Adding an experiment is one file, which defines an
+// Experiment below known_experiments, and one line in experiments.def. One that can also be run in reality
+// has a second file in cli/lab.
 #pragma once
 
 #include <cstdint>

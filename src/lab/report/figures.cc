@@ -51,7 +51,8 @@ std::string range_text(const std::vector<Json>& values) {
   return fmt::format("{}", fmt::join(texts, numbers ? " to " : ", "));
 }
 
-// Whether a value is what was asked for: ">= 0.298", "<= 1.3", "> 0". Other words ask nothing that can be compared.
+// Whether a value is what was asked for: ">= 0.298", "<= 1.3", "> 0". Other words ask nothing that can be
+// compared.
 bool meets(const Json& value, const std::string& asked) {
   const std::size_t space = asked.find(' ');
   char* end = nullptr;

@@ -1,9 +1,9 @@
-// Figures that documents quote: kept in one store, and written into the documents from there, so that two documents cannot
-// disagree. Pure.
+// Figures that documents quote: kept in one store, and written into the documents from there, so that two
+// documents cannot disagree. Pure.
 //
-// A *result* is what `tutti bench NAME --json` and `tutti lab run NAME --json` print; its name is NAME (NAME-real with
-// --real). The store keeps the measured values of every run of a result. A document says by marks what stands where; what is
-// between two marks is written anew:
+// A *result* is what `tutti bench NAME --json` and `tutti lab run NAME --json` print; its name is NAME
+// (NAME-real with --real). The store keeps the measured values of every run of a result. A document says by
+// marks what stands where; what is between two marks is written anew:
 //   <!-- figures NAME -->
 //   a table: that of FigureTable NAME, or all figures of the result NAME
 //   <!-- /figures -->
@@ -27,13 +27,13 @@ class FigureStore {
   static Result<FigureStore> parse(std::string_view text);
   [[nodiscard]] Json to_json() const;
 
-  // Results of one name are runs of one measurement; they replace the runs that were stored. Code::malformed, and nothing is
-  // changed, if one of them is no result.
+  // Results of one name are runs of one measurement; they replace the runs that were stored. Code::malformed,
+  // and nothing is changed, if one of them is no result.
   Status add(const std::vector<Json>& results);
 
   [[nodiscard]] bool has(std::string_view result) const;
-  // "1.07 to 1.37" of "data.write_1m_4_ratio": the range over the runs; "not measured" if there is no such result.
-  // Code::not_found if the result has no such figure.
+  // "1.07 to 1.37" of "data.write_1m_4_ratio": the range over the runs; "not measured" if there is no such
+  // result. Code::not_found if the result has no such figure.
   [[nodiscard]] Result<std::string> text(std::string_view figure) const;
   // The command that measured the result of a figure; empty if there is none.
   [[nodiscard]] std::string command(std::string_view figure) const;
@@ -65,11 +65,12 @@ struct FigureTable {
   std::vector<Row> rows;
 };
 
-// From TOML: [[table]] with name, and [[table.row]] with what and figures. `name` stands for the file in messages.
+// From TOML: [[table]] with name, and [[table.row]] with what and figures. `name` stands for the file in
+// messages.
 Result<std::vector<FigureTable>> parse_figure_tables(std::string_view text, std::string name);
 
-// The document with what is between marks written anew. Code::invalid with the line for a mark without an end and for a name
-// that nobody knows.
+// The document with what is between marks written anew. Code::invalid with the line for a mark without an end
+// and for a name that nobody knows.
 Result<std::string> fill_in_figures(std::string_view document, const FigureStore& store,
                                     const std::vector<FigureTable>& tables);
 

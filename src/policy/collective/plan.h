@@ -25,8 +25,8 @@ struct RankFacts {
   Extent bounds;  // from its first to behind its last byte of the file; empty if it has none
   Bytes bytes;
   std::uint64_t runs = 0;  // about how many runs of the file these are
-  // How many of the bytes lie on each of the file's servers, by slot of the layout. Empty unless the plan asks
-  // for it (CollectivePlan::wants_bytes_by_slot).
+  // How many of the bytes lie on each of the file's servers, by slot of the layout. Empty unless the plan
+  // asks for it (CollectivePlan::wants_bytes_by_slot).
   std::vector<Bytes> bytes_by_slot;
 };
 
@@ -40,8 +40,8 @@ struct CollectiveFacts {
   std::span<const int> aggregators;  // that may be chosen, best first; empty: all ranks
 };
 
-// Parts of the file, ascending and not overlapping, at most cb_buffer_size bytes in all. What lies between them
-// costs nothing: an aggregator holds the bytes of the parts and no others.
+// Parts of the file, ascending and not overlapping, at most cb_buffer_size bytes in all. What lies between
+// them costs nothing: an aggregator holds the bytes of the parts and no others.
 using Round = std::vector<Extent>;
 
 struct Aggregator {
