@@ -9,6 +9,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/hash.h"
 #include "client/path.h"
 #include "mpi/errors.h"
 #include "mpi/genuine.h"
@@ -59,10 +60,10 @@ std::string host_name() {
   return name.data();
 }
 
-// As whom the servers know this process. Root of another host may be somebody else to them.
-std::string identity() {
+// A number that is the same in processes that are the same user to the servers. Root of another host may not be.
+std::int64_t user_number() {
   const uid_t user = ::geteuid();
-  return user == 0 ? fmt::format("0@{}", host_name()) : fmt::format("{}", user);
+  return user != 0 ? std::int64_t{user} : static_cast<std::int64_t>(stable_hash(host_name()) >> 1U);
 }
 
 }  // namespace
@@ -88,12 +89,14 @@ int File::open(Runtime& runtime, MPI_Comm comm, const char* name, int amode, MPI
 }
 
 int File::open_here(MPI_Comm comm, const char* name, MPI_Info info) {
-  std::array<std::int64_t, 3> checks = {check_amode(amode_), amode_, -amode_};
+  const std::int64_t user = user_number();
+  std::array<std::int64_t, 5> checks = {check_amode(amode_), amode_, -amode_, user, -user};
   auto group = runtime_.run(MpiGroup::duplicate(runtime_.loop(), comm, checks));
   if (!group.ok()) return error_class(group.status());
   group_ = *std::move(group);
   if (checks[0] != MPI_SUCCESS) return static_cast<int>(checks[0]);
   if (checks[1] != -checks[2]) return MPI_ERR_NOT_SAME;
+  same_user_ = checks[3] == -checks[4];
 
   HintList list = hints_of(info);
   if (group_->rank() == 0) {
@@ -128,7 +131,7 @@ Status File::open_file(const char* name, const HintList& list) {
   options.sequential = (amode_ & MPI_MODE_SEQUENTIAL) != 0;
   options.delete_on_close = (amode_ & MPI_MODE_DELETE_ON_CLOSE) != 0;
   if (options.create && group_->rank() == 0) options.mode = 0666U & ~process_umask();
-  options.identity = identity();
+  options.same_user = same_user_;
   auto opened = runtime_.run(ParallelFile::open(runtime_.loop().executor(), system, *group_,
                                                 std::move(options), runtime_.random().next()));
   if (!opened.ok()) return opened.status();

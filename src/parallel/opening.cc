@@ -14,7 +14,7 @@ struct Head {
   std::uint64_t counter_key = 0;
   std::int64_t position = 0;
   std::uint32_t code = 0;
-  std::array<std::uint32_t, 3> lengths{};  // of message, identity and shared, which follow
+  std::uint32_t message_length = 0;  // it follows, and then what is shared
 };
 
 }  // namespace
@@ -24,11 +24,10 @@ std::string encode_opening(const Opening& opening) {
   head.counter_key = opening.counter_key;
   head.position = opening.position;
   head.code = static_cast<std::uint32_t>(opening.status.code());
-  const std::array<std::string_view, 3> parts = {opening.status.message(), opening.identity, opening.shared};
-  for (std::size_t i = 0; i < parts.size(); ++i)
-    head.lengths[i] = static_cast<std::uint32_t>(parts[i].size());
+  const std::string_view message = opening.status.message();
+  head.message_length = static_cast<std::uint32_t>(message.size());
   std::string bytes(reinterpret_cast<const char*>(&head), sizeof(head));
-  for (const std::string_view part : parts) bytes.append(part);
+  bytes.append(message).append(opening.shared);
   return bytes;
 }
 
@@ -38,19 +37,13 @@ Result<Opening> decode_opening(std::string_view bytes) {
   if (bytes.size() < sizeof(head)) return malformed;
   std::memcpy(&head, bytes.data(), sizeof(head));
   bytes.remove_prefix(sizeof(head));
-  std::array<std::string, 3> parts;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (head.lengths[i] > bytes.size()) return malformed;
-    parts[i] = bytes.substr(0, head.lengths[i]);
-    bytes.remove_prefix(head.lengths[i]);
-  }
+  if (head.message_length > bytes.size()) return malformed;
   Opening opening;
   const Code code = code_from_wire(static_cast<std::uint16_t>(head.code));
-  if (code != Code::ok) opening.status = Status(code, std::move(parts[0]));
+  if (code != Code::ok) opening.status = Status(code, std::string(bytes.substr(0, head.message_length)));
   opening.counter_key = head.counter_key;
   opening.position = head.position;
-  opening.identity = std::move(parts[1]);
-  opening.shared = std::move(parts[2]);
+  opening.shared = bytes.substr(head.message_length);
   return opening;
 }
 
@@ -68,8 +61,8 @@ Task<Status> ParallelFile::open_on_all(Status mine) {
   Opening opening;
   if (group_.rank() == 0) {
     if (mine.ok()) mine = co_await open_first();
-    opening = {mine, counter_key_, individual_, options_.identity, {}};
-    if (mine.ok() && !options_.identity.empty()) {
+    opening = {mine, counter_key_, individual_, {}};
+    if (mine.ok() && options_.same_user) {
       const std::vector<std::byte> shared = file_->share();
       opening.shared.assign(reinterpret_cast<const char*>(shared.data()), shared.size());
     }
@@ -99,7 +92,7 @@ Task<Status> ParallelFile::open_first() {
 Task<Status> ParallelFile::follow(const Opening& first) {
   counter_key_ = first.counter_key;
   individual_ = shared_start_ = first.position;
-  if (first.shared.empty() || first.identity != options_.identity) co_return co_await open_here(false);
+  if (first.shared.empty()) co_return co_await open_here(false);
   // The message is verified where it lies, which must be aligned.
   const auto* begin = reinterpret_cast<const std::byte*>(first.shared.data());
   const std::vector<std::byte> shared(begin, begin + first.shared.size());

@@ -14,7 +14,6 @@ struct Opening {
   Status status;  // of rank 0; the rest counts if it is ok
   std::uint64_t counter_key = 0;
   std::int64_t position = 0;  // where the file pointers begin
-  std::string identity;       // who may use what is shared
   std::string shared;         // OpenFile::share(); empty: everybody opens the file
 };
 

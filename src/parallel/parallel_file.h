@@ -33,9 +33,9 @@ struct ParallelOpen {
   bool delete_on_close = false;
   std::uint32_t mode = 0644;  // of a new file; that of rank 0 counts
   FileHints hints;            // the same on all ranks
-  // As whom the servers know this rank. Ranks with the identity of rank 0 share what it has opened; others, and those
-  // without one, open the file themselves.
-  std::string identity;
+  // Whether the servers know all ranks as the same user, the same on all ranks. Then they share what rank 0 has opened;
+  // otherwise each opens the file itself.
+  bool same_user = false;
 };
 
 struct Opening;

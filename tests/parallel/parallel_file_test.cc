@@ -7,6 +7,7 @@
 
 #include "env/combine.h"
 #include "lab/sim/sim_group.h"
+#include "parallel/opening.h"
 #include "tests/client/cluster_fixture.h"
 
 namespace tutti {
@@ -61,7 +62,7 @@ class ParallelFileTest : public ClusterTest {
       options.path = "/f";
       options.write = true;
       options.create = true;
-      options.identity = "the user";
+      options.same_user = true;
       change(i, options);
       return ParallelFile::open(cluster_->simulation().executor(), &ranks_[i].client->files(),
                                 *ranks_[i].group, std::move(options), kKey + i);
@@ -299,18 +300,16 @@ TEST_F(ParallelFileTest, ARankOfAnotherUserOpensTheFileItself) {
   other.uid = other.gid = 1001;
   other.name = "rank";
   ranks_[1].client = cluster_->make_client(1, other, {});
-  const auto somebody_else = [](std::size_t i, ParallelOpen& options) {
-    if (i == 1) options.identity = "somebody else";
-  };
+  const auto two_users = [](std::size_t, ParallelOpen& options) { options.same_user = false; };
   EXPECT_EQ(try_open([&](std::size_t i, ParallelOpen& options) {
               options.mode = 0600;
-              somebody_else(i, options);
+              two_users(i, options);
             }),
             std::vector<Code>(2, Code::permission));
   AttributeChange open_to_all;
   open_to_all.mode = 0666;
   ASSERT_TRUE(run(files().set_attributes("/f", open_to_all)).ok());
-  open_all(somebody_else);
+  open_all(two_users);
 }
 
 TEST_F(ParallelFileTest, ARankRenewsWhatRankZeroHasOpened) {
@@ -399,6 +398,26 @@ TEST_F(ParallelFileTest, HintsOfRankZeroCountForAll) {
     EXPECT_NE(std::find(used.begin(), used.end(), std::pair<std::string, std::string>("cb_nodes", "2")),
               used.end());
   }
+}
+
+TEST(Opening, IsReadAsItWasToldAndNotFromLess) {
+  Opening told;
+  told.counter_key = 7;
+  told.position = -1;
+  told.shared = std::string("a\0b", 3);
+  const std::string bytes = encode_opening(told);
+  const auto read = decode_opening(bytes);
+  ASSERT_TRUE(read.ok());
+  EXPECT_TRUE(read->status.ok());
+  EXPECT_EQ(read->counter_key, 7U);
+  EXPECT_EQ(read->position, -1);
+  EXPECT_EQ(read->shared, told.shared);
+  told.status = Status(Code::exists, "there is one");
+  const std::string failed = encode_opening(told);
+  EXPECT_EQ(decode_opening(failed)->status.code(), Code::exists);
+  EXPECT_EQ(decode_opening(failed)->status.message(), "there is one");
+  EXPECT_EQ(decode_opening(std::string_view(failed).substr(0, 10)).code(), Code::malformed);
+  EXPECT_EQ(decode_opening(std::string_view(failed).substr(0, failed.size() - 5)).code(), Code::malformed);
 }
 
 }  // namespace
