@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "policy/request/window.h"
+
 namespace tutti {
 namespace {
 
@@ -56,7 +58,8 @@ void PolicyChanger::advise() {
 bool PolicyChanger::agreed(const ClusterPolicy& policy) {
   const Coordinator* coordinator = world_.cluster.coordinator();
   if (coordinator == nullptr) return false;
-  const std::string name = (*make_request_policy(policy.policy))->name();
+  const bool rotational = world_.cluster.options().data.rotational;
+  const std::string name = (*make_request_policy(with_default_interval(policy.policy, rotational)))->name();
   for (std::uint32_t server = 0; server < world_.cluster.servers(); ++server) {
     DataServer* data = world_.cluster.data_server(server);
     if (data == nullptr || coordinator->members().member(server) == nullptr ||
