@@ -1,6 +1,7 @@
 // What a client asks about the cluster as a whole.
 #include "client/file_system.h"
 #include "client/file_system_impl.h"
+#include "env/combine.h"
 
 namespace tutti {
 namespace {
@@ -14,6 +15,54 @@ ClusterPolicy to_policy(const Channel::Reply& reply) {
   policy.previous = wire::text(message->previous());
   policy.now = Nanos(message->wall());
   return policy;
+}
+
+// A question without fields; both kinds are the same on the wire.
+Task<Result<Channel::Reply>> ask_once(ServerSession& server, wire::Type type, Nanos patience) {
+  auto channel = co_await server.connect_once(patience);
+  if (!channel.ok()) co_return channel.status();
+  flatbuffers::FlatBufferBuilder builder(64);
+  builder.Finish(wire::CreateStatusRequest(builder));
+  co_return co_await (*channel)->call(wire::request_type(type), wire::bytes(builder));
+}
+
+Task<Result<Channel::Reply>> ask_within(const Env& env, ServerSession& server, wire::Type type,
+                                        Nanos patience) {
+  co_return co_await with_timeout(env.clock, patience, ask_once(server, type, patience), "status");
+}
+
+Task<ServerStatus> server_status(const Env& env, ServerSession& server, const char* kind, std::uint32_t index,
+                                 Nanos patience) {
+  ServerStatus row;
+  row.address = server.address();
+  row.kind = kind;
+  row.index = index;
+  const auto reply = co_await ask_within(env, server, wire::Type::status, patience);
+  row.reachable = reply.status();
+  if (!reply.ok()) co_return row;
+  const auto* message = wire::parse<wire::ServerStatusReply>(reply->payload);
+  row.reachable = message != nullptr ? wire::status_of(*message) : Status(Code::malformed, "status reply");
+  if (!row.reachable.ok()) co_return row;
+  row.version = wire::text(message->version());
+  row.policy = wire::text(message->policy());
+  row.uptime = Nanos(message->uptime());
+  row.total = Bytes(message->total());
+  row.free = Bytes(message->free());
+  row.sessions = message->sessions();
+  row.queued = message->queued();
+  row.in_service = message->in_service();
+  row.reads = message->reads();
+  row.writes = message->writes();
+  row.files = message->files();
+  row.bytes_read = Bytes(message->bytes_read());
+  row.bytes_written = Bytes(message->bytes_written());
+  row.requests_per_second = message->requests_per_second();
+  if (message->leases() != nullptr && wire::aligned(message->leases())) {
+    for (const wire::Lease* lease : *message->leases())
+      row.leases.push_back(
+          {lease->index(), lease->connected(), Nanos(lease->since()), Nanos(lease->heard())});
+  }
+  co_return row;
 }
 
 }  // namespace
@@ -35,6 +84,43 @@ Task<Result<ClusterPolicy>> FileSystem::set_policy(std::string policy) {
       co_await impl_->ask_coordinator<wire::ClusterReply>(wire::Type::set_policy, wire::bytes(builder));
   if (!reply.ok()) co_return reply.status();
   co_return to_policy(*reply);
+}
+
+Task<std::vector<ServerStatus>> FileSystem::status(Nanos patience) {
+  std::vector<Task<ServerStatus>> tasks;
+  tasks.push_back(server_status(impl_->env, impl_->meta, "meta", 0, patience));
+  if (impl_->coordinator)
+    tasks.push_back(server_status(impl_->env, *impl_->coordinator, "coordinator", 0, patience));
+  for (std::size_t i = 0; i < impl_->data.size(); ++i) {
+    tasks.push_back(
+        server_status(impl_->env, *impl_->data[i], "data", static_cast<std::uint32_t>(i), patience));
+  }
+  co_return co_await when_all(std::move(tasks));
+}
+
+Task<ApplicationReport> FileSystem::applications(Nanos patience) {
+  std::vector<Task<Result<Channel::Reply>>> tasks;
+  for (const auto& server : impl_->data) {
+    tasks.push_back(ask_within(impl_->env, *server, wire::Type::applications, patience));
+  }
+  const auto replies = co_await when_all(std::move(tasks));
+  ApplicationMerger merger;
+  for (std::size_t i = 0; i < replies.size(); ++i) {
+    const Status status = replies[i].ok() ? merger.add(replies[i]->payload) : replies[i].status();
+    if (!status.ok()) merger.silent(status.with_context(impl_->data[i]->name()).to_string());
+  }
+  co_return merger.take();
+}
+
+Task<Result<SpaceInfo>> FileSystem::space() {
+  SpaceInfo sum;
+  for (const ServerStatus& server : co_await status(impl_->options.first_patience)) {
+    if (server.kind != "data") continue;
+    TUTTI_CO_TRY(server.reachable.with_context("space of data server " + std::to_string(server.index)));
+    sum.total += server.total;
+    sum.free += server.free;
+  }
+  co_return sum;
 }
 
 }  // namespace tutti

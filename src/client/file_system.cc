@@ -6,15 +6,11 @@
 
 #include "client/file_system_impl.h"
 #include "client/transfer/open_file.h"
-#include "env/combine.h"
 
 namespace tutti {
 namespace {
 
 using Builder = flatbuffers::FlatBufferBuilder;
-
-constexpr std::uint64_t kClockSamples = 4;  // in a row, before the clock is left alone for a while
-constexpr Nanos kClockRefresh = 30_s;
 
 flatbuffers::Offset<wire::Place> place(Builder& builder, const std::string& path) {
   const auto text = builder.CreateString(path);
@@ -81,63 +77,31 @@ FileSystem::Impl::Impl(Env given, ClusterMap cluster, ClientOptions wanted)
       session(session_info(map, options)),
       cluster_clock(env.clock),
       meta(env, session, "metadata server", map.meta, &cluster_clock),
-      locks(env, meta),
-      scope_(env.clock.executor()) {
+      tags(env, session, cluster_clock, meta, options.correct_clock),
+      locks(env, meta) {
   if (!map.coordinator.empty() && map.coordinator != map.meta)
-    coordinator = std::make_unique<ServerLink>(env, session, "coordinator", map.coordinator);
+    coordinator = std::make_unique<ServerSession>(env, session, "coordinator", map.coordinator);
   for (std::size_t i = 0; i < map.data.size(); ++i) {
-    data.push_back(std::make_unique<ServerLink>(env, session, fmt::format("data server {}", i), map.data[i]));
+    data.push_back(
+        std::make_unique<ServerSession>(env, session, fmt::format("data server {}", i), map.data[i]));
   }
+  auto order = make_target_order(options.target_order);
+  unknown_order = order.status();
+  if (!order.ok()) order = make_target_order(kDefaultTargetOrder);
+  target_order = *std::move(order);
 }
 
-wire::Tag FileSystem::Impl::tag(Bytes bottleneck) {
-  refresh_clock();
-  return {options.application, wall().count(), options.client, ++transfers_, bottleneck.count()};
-}
-
-// Measures beside the operations, never before one: the first sample came with the session.
-void FileSystem::Impl::refresh_clock() {
-  const bool settled = cluster_clock.samples() >= kClockSamples;
-  const bool fresh = settled && env.clock.now() - cluster_clock.sampled() < kClockRefresh;
-  if (!options.correct_clock || fresh || measuring_) return;
-  measuring_ = true;
-  scope_.spawn(measure_clock());
-}
-
-Task<void> FileSystem::Impl::measure_clock() {
-  co_await meta.measure_clock();
-  measuring_ = false;
-}
-
-Task<Result<Bytes>> FileSystem::Impl::slot_length(const Layout& layout, std::uint32_t slot,
-                                                  wire::Capability capability) {
-  Builder builder(256);
-  const wire::Tag now = tag();
-  builder.Finish(wire::CreateObjectRequest(builder, &capability, &now));
-  auto reply = co_await data.at(layout.server_of_slot(slot))
-                   ->call<wire::LengthReply>(wire::request_type(wire::Type::length), wire::bytes(builder));
-  if (!reply.ok()) co_return reply.status();
-  const auto* message = flatbuffers::GetRoot<wire::LengthReply>(reply->payload.data());
-  TUTTI_CO_TRY(wire::status_of(*message));
-  if (!message->exists()) co_return 0_B;
-  co_return layout.file_length(slot, Bytes(message->length()));
+Status FileSystem::Impl::check_servers(const Layout& layout) const {
+  if (layout.server_total <= data.size()) return {};
+  return {Code::invalid,
+          fmt::format("striped over {} servers, the cluster map has {}", layout.server_total, data.size())};
 }
 
 Task<Result<Bytes>> FileSystem::Impl::file_length(const Layout& layout, const wire::Capability& capability) {
-  if (layout.server_total > data.size()) {
-    co_return Status(Code::invalid, fmt::format("the file is striped over {} servers, the cluster map has {}",
-                                                layout.server_total, data.size()));
-  }
-  std::vector<Task<Result<Bytes>>> tasks;
-  for (std::uint32_t slot = 0; slot < layout.stripe_count; ++slot) {
-    tasks.push_back(slot_length(layout, slot, capability));
-  }
-  Bytes length;
-  for (auto& result : co_await when_all(std::move(tasks))) {
-    if (!result.ok()) co_return result.status();
-    length = std::max(length, *result);
-  }
-  co_return length;
+  TUTTI_CO_TRY(check_servers(layout));
+  CapabilityHolder holder(env.clock.executor(), capability);
+  const Question question{Question::Kind::length};
+  co_return co_await ask_every_server(servers(layout), holder, question);
 }
 
 FileSystem::FileSystem(Env env, ClusterMap map, ClientOptions options)
@@ -150,6 +114,7 @@ std::uint64_t FileSystem::client_id() const { return impl_->options.client; }
 std::uint64_t FileSystem::application() const { return impl_->options.application; }
 
 Task<Result<std::unique_ptr<OpenFile>>> FileSystem::open(std::string path, OpenOptions options) {
+  TUTTI_CO_TRY(about(impl_->unknown_order, "open", path));
   Builder builder;
   const auto where = place(builder, path);
   const std::uint32_t flags =
@@ -299,94 +264,6 @@ Task<Result<std::int64_t>> FileSystem::counter(std::uint64_t key, CounterOp op, 
   auto reply = co_await impl_->ask_meta<wire::CounterReply>(wire::Type::counter, wire::bytes(builder));
   if (!reply.ok()) co_return reply.status();
   co_return flatbuffers::GetRoot<wire::CounterReply>(reply->payload.data())->value();
-}
-
-namespace {
-
-// A question without fields; both kinds are the same on the wire.
-Task<Result<Channel::Reply>> ask_once(ServerLink& link, wire::Type type, Nanos patience) {
-  auto channel = co_await link.connect_once(patience);
-  if (!channel.ok()) co_return channel.status();
-  Builder builder(64);
-  builder.Finish(wire::CreateStatusRequest(builder));
-  co_return co_await (*channel)->call(wire::request_type(type), wire::bytes(builder));
-}
-
-Task<Result<Channel::Reply>> ask_within(const Env& env, ServerLink& link, wire::Type type, Nanos patience) {
-  co_return co_await with_timeout(env.clock, patience, ask_once(link, type, patience), "status");
-}
-
-Task<ServerStatus> server_status(const Env& env, ServerLink& link, const char* kind, std::uint32_t index,
-                                 Nanos patience) {
-  ServerStatus row;
-  row.address = link.address();
-  row.kind = kind;
-  row.index = index;
-  const auto reply = co_await ask_within(env, link, wire::Type::status, patience);
-  row.reachable = reply.status();
-  if (!reply.ok()) co_return row;
-  const auto* message = wire::parse<wire::ServerStatusReply>(reply->payload);
-  row.reachable = message != nullptr ? wire::status_of(*message) : Status(Code::malformed, "status reply");
-  if (!row.reachable.ok()) co_return row;
-  row.version = wire::text(message->version());
-  row.policy = wire::text(message->policy());
-  row.uptime = Nanos(message->uptime());
-  row.total = Bytes(message->total());
-  row.free = Bytes(message->free());
-  row.sessions = message->sessions();
-  row.queued = message->queued();
-  row.in_service = message->in_service();
-  row.reads = message->reads();
-  row.writes = message->writes();
-  row.files = message->files();
-  row.bytes_read = Bytes(message->bytes_read());
-  row.bytes_written = Bytes(message->bytes_written());
-  row.requests_per_second = message->requests_per_second();
-  if (message->leases() != nullptr && wire::aligned(message->leases())) {
-    for (const wire::Lease* lease : *message->leases())
-      row.leases.push_back(
-          {lease->index(), lease->connected(), Nanos(lease->since()), Nanos(lease->heard())});
-  }
-  co_return row;
-}
-
-}  // namespace
-
-Task<std::vector<ServerStatus>> FileSystem::status(Nanos patience) {
-  std::vector<Task<ServerStatus>> tasks;
-  tasks.push_back(server_status(impl_->env, impl_->meta, "meta", 0, patience));
-  if (impl_->coordinator)
-    tasks.push_back(server_status(impl_->env, *impl_->coordinator, "coordinator", 0, patience));
-  for (std::size_t i = 0; i < impl_->data.size(); ++i) {
-    tasks.push_back(
-        server_status(impl_->env, *impl_->data[i], "data", static_cast<std::uint32_t>(i), patience));
-  }
-  co_return co_await when_all(std::move(tasks));
-}
-
-Task<ApplicationReport> FileSystem::applications(Nanos patience) {
-  std::vector<Task<Result<Channel::Reply>>> tasks;
-  for (const auto& link : impl_->data) {
-    tasks.push_back(ask_within(impl_->env, *link, wire::Type::applications, patience));
-  }
-  const auto replies = co_await when_all(std::move(tasks));
-  ApplicationMerger merger;
-  for (std::size_t i = 0; i < replies.size(); ++i) {
-    const Status status = replies[i].ok() ? merger.add(replies[i]->payload) : replies[i].status();
-    if (!status.ok()) merger.silent(status.with_context(impl_->data[i]->name()).to_string());
-  }
-  co_return merger.take();
-}
-
-Task<Result<SpaceInfo>> FileSystem::space() {
-  SpaceInfo sum;
-  for (const ServerStatus& server : co_await status(impl_->options.first_patience)) {
-    if (server.kind != "data") continue;
-    TUTTI_CO_TRY(server.reachable.with_context("space of data server " + std::to_string(server.index)));
-    sum.total += server.total;
-    sum.free += server.free;
-  }
-  co_return sum;
 }
 
 }  // namespace tutti

@@ -19,8 +19,11 @@
 #include "env/env.h"
 #include "layout/layout.h"
 #include "policy/application_ids.h"
+#include "policy/target/order.h"
 
 namespace tutti {
+
+class TransferGate;
 
 // Where the servers are. The order of `data` gives their numbers.
 struct ClusterMap {
@@ -40,8 +43,12 @@ struct ClientOptions {
   Nanos first_patience = 5_s;  // the same for a server that has never answered
   Bytes piece = 4_MiB;         // the largest part of a transfer in one message
   std::size_t pieces_in_flight = 16;  // of one operation, but one for each server in any case
+  std::size_t pieces_per_server = 0;  // of one operation at once; 0: any number
   std::uint32_t inline_limit = 8192;  // reads of at most so many bytes come inside the reply
-  Bytes read_ahead = 4_MiB;           // how far one that reads on would like to take bytes without asking
+  Bytes read_ahead = 4_MiB;           // how far one that reads on would like to read without asking
+  std::string target_order = std::string(kDefaultTargetOrder);  // of the servers of a transfer: policy/target
+  std::shared_ptr<TransferGate>
+      gate;  // what transfers pass before they begin (client/transfer/gate.h); null: nothing
   // Whether request times are the cluster's (env/cluster_clock.h) or those of the own wall clock as it is.
   bool correct_clock = true;
 };

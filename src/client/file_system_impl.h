@@ -1,4 +1,4 @@
-// The inside of FileSystem: the links to the servers, shared by its open files.
+// The inside of FileSystem: the sessions with the servers, shared by its open files.
 #pragma once
 
 #include <memory>
@@ -7,8 +7,11 @@
 #include <vector>
 
 #include "client/file_system.h"
-#include "client/link.h"
 #include "client/lock_keeper.h"
+#include "client/request_tags.h"
+#include "client/server_session.h"
+#include "client/transfer/every_server.h"
+#include "policy/target/order.h"
 #include "wire/messages.h"
 
 namespace tutti {
@@ -20,28 +23,21 @@ class FileSystem::Impl {
   // The answer to a request to the metadata server, as a message of type Reply with code ok, or its error.
   template <typename Reply>
   Task<Result<Channel::Reply>> ask_meta(wire::Type type, std::span<const std::byte> payload) {
-    auto reply = co_await meta.call<Reply>(wire::request_type(type), payload);
-    if (!reply.ok()) co_return reply.status();
-    TUTTI_CO_TRY(wire::status_of(*flatbuffers::GetRoot<Reply>(reply->payload.data())));
-    co_return reply;
+    return meta.call<Reply>(wire::request_type(type), payload);
   }
 
   // The same with the coordinator, which is the metadata server unless the cluster map says otherwise.
   template <typename Reply>
   Task<Result<Channel::Reply>> ask_coordinator(wire::Type type, std::span<const std::byte> payload) {
-    ServerLink& link = coordinator ? *coordinator : meta;
-    auto reply = co_await link.call<Reply>(wire::request_type(type), payload);
-    if (!reply.ok()) co_return reply.status();
-    TUTTI_CO_TRY(wire::status_of(*flatbuffers::GetRoot<Reply>(reply->payload.data())));
-    co_return reply;
+    return (coordinator ? *coordinator : meta).call<Reply>(wire::request_type(type), payload);
   }
 
-  // The cluster's time, or that of this host where the options say so.
-  [[nodiscard]] Nanos wall() const { return options.correct_clock ? cluster_clock.now() : env.clock.wall(); }
-  // The tag of an operation that begins now. `bottleneck` is the bytes of its most loaded server.
-  [[nodiscard]] wire::Tag tag(Bytes bottleneck = 0_B);
   // For a request that changes metadata: ascending without gaps, and the same number in every repetition.
   std::uint64_t next_change() { return ++changes_; }
+  // The servers of a file with this layout, which must outlive them.
+  [[nodiscard]] FileServers servers(const Layout& layout) { return {layout, data, tags}; }
+  // Code::invalid if the layout speaks of more servers than the cluster map has.
+  [[nodiscard]] Status check_servers(const Layout& layout) const;
   // The length of a file, from the objects on its data servers; `capability` must give kRightLength.
   Task<Result<Bytes>> file_length(const Layout& layout, const wire::Capability& capability);
 
@@ -55,19 +51,16 @@ class FileSystem::Impl {
   const ClientOptions options;
   const SessionInfo session;
   ClusterClock cluster_clock;
-  ServerLink meta;
-  std::unique_ptr<ServerLink> coordinator;  // null: the metadata server
-  std::vector<std::unique_ptr<ServerLink>> data;
+  ServerSession meta;
+  std::unique_ptr<ServerSession> coordinator;  // null: the metadata server
+  std::vector<std::unique_ptr<ServerSession>> data;
+  RequestTags tags;
   LockKeeper locks;
+  std::unique_ptr<TargetOrder> target_order;  // never null
+  Status unknown_order;                       // why it is not the one that the options name
 
  private:
-  Task<Result<Bytes>> slot_length(const Layout& layout, std::uint32_t slot, wire::Capability capability);
-  void refresh_clock();
-  Task<void> measure_clock();
-  std::uint64_t transfers_ = 0;
   std::uint64_t changes_ = 0;
-  bool measuring_ = false;
-  Scope scope_;
 };
 
 Attributes to_attributes(const wire::Attributes& wire);

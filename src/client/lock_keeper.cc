@@ -27,64 +27,78 @@ Task<Result<Channel::Reply>> unlock(Channel& channel, std::uint64_t number) {
 
 }  // namespace
 
-// A request that is destroyed before it has an answer may be granted all the same.
-struct LockKeeper::Ask {
-  Ask(LockKeeper& keeper, std::uint64_t number) : keeper(keeper), number(number) {}
-  Ask(const Ask&) = delete;
-  Ask& operator=(const Ask&) = delete;
-  ~Ask() {
-    if (channel) keeper.scope_.spawn(keeper.forget(channel, number));
+// Asks for a lock, and notes in it the channel on which it was granted.
+class LockKeeper::LockRequest {
+ public:
+  LockRequest(LockKeeper& keeper, Lock& lock, CapabilityHolder& holder, std::uint64_t number, bool reclaim,
+              Nanos patience)
+      : keeper_(keeper),
+        lock_(lock),
+        holder_(holder),
+        number_(number),
+        reclaim_(reclaim),
+        patience_(patience) {
+    const Nanos now = keeper.env_.clock.now();
+    deadline_ = now + std::min(patience, Nanos::max() - now);
   }
-  LockKeeper& keeper;
-  std::uint64_t number;
-  std::shared_ptr<Channel> channel;  // while the answer is out
+  LockRequest(const LockRequest&) = delete;
+  LockRequest& operator=(const LockRequest&) = delete;
+  // A request that is destroyed before it has an answer may be granted all the same.
+  ~LockRequest() {
+    if (asked_on_) keeper_.scope_.spawn(keeper_.forget(asked_on_, number_));
+  }
+
+  [[nodiscard]] std::uint16_t type() const { return wire::request_type(wire::Type::lock); }
+  Result<std::span<const std::byte>> message(flatbuffers::FlatBufferBuilder& builder,
+                                             const std::shared_ptr<Channel>& channel) {
+    const Nanos left = deadline_ - keeper_.env_.clock.now();
+    if (left <= 0_s) return Status(Code::timed_out, "not granted within " + to_string(patience_));
+    shown_ = holder_.version();
+    builder.Finish(wire::CreateLockRequest(builder, &holder_.capability(), number_,
+                                           lock_.range.offset.count(), lock_.range.length.count(),
+                                           lock_.exclusive, reclaim_, left.count()));
+    if (!reclaim_) asked_on_ = channel;  // what keep() began nobody gives up
+    return wire::bytes(builder);
+  }
+  Answer ended(Result<Channel::Reply>& reply, const std::shared_ptr<Channel>& channel, Nanos /*asked*/) {
+    asked_on_.reset();
+    if (!reply.ok()) return answer_of(reply.status());
+    const auto* message = wire::parse<wire::LockReply>(reply->payload);
+    if (message == nullptr) return {keeper_.meta_.malformed()};
+    Status status = wire::status_of(*message);
+    if (status.ok()) {
+      lock_.channel = channel;
+      lock_.capability = holder_.capability();
+      keeper_.lease_ = std::max(kShortestLease, Nanos(message->lease()));
+    }
+    return answer_of(std::move(status));
+  }
+  Task<Status> renew() { return holder_.renew(shown_); }
+
+ private:
+  LockKeeper& keeper_;
+  Lock& lock_;
+  CapabilityHolder& holder_;
+  std::uint64_t number_;
+  bool reclaim_;
+  Nanos patience_;
+  Nanos deadline_;
+  std::uint64_t shown_ = 0;            // the version of the capability in the last attempt
+  std::shared_ptr<Channel> asked_on_;  // while the answer is out
 };
 
-LockKeeper::LockKeeper(const Env& env, ServerLink& meta)
+LockKeeper::LockKeeper(const Env& env, ServerSession& meta)
     : env_(env), meta_(meta), scope_(env.clock.executor()) {}
 
-Task<Result<std::uint64_t>> LockKeeper::acquire(wire::Capability capability, Extent range, bool exclusive,
+Task<Result<std::uint64_t>> LockKeeper::acquire(CapabilityHolder& capability, Extent range, bool exclusive,
                                                 Nanos patience) {
   const std::uint64_t number = ++next_;
-  Lock lock{capability, range, exclusive, false, nullptr};
-  TUTTI_CO_TRY(co_await ask(lock, number, false, patience));
+  Lock lock{capability.capability(), range, exclusive, false, nullptr};
+  LockRequest request(*this, lock, capability, number, false, patience);
+  TUTTI_CO_TRY(co_await meta_.ask(request));
   held_.emplace(number, std::move(lock));
   start_keeping();
   co_return number;
-}
-
-// Asks until there is an answer, and notes the channel on which it came.
-Task<Status> LockKeeper::ask(Lock& lock, std::uint64_t number, bool reclaim, Nanos patience) {
-  const Nanos since = env_.clock.now();
-  const Nanos deadline = since + std::min(patience, Nanos::max() - since);
-  Ask pending(*this, number);
-  Nanos backoff;
-  for (;;) {
-    auto channel = co_await meta_.ready(since);
-    if (!channel.ok()) co_return channel.status();
-    const Nanos left = deadline - env_.clock.now();
-    if (left <= 0_s) co_return Status(Code::timed_out, "not granted within " + to_string(patience));
-    flatbuffers::FlatBufferBuilder builder(256);
-    builder.Finish(wire::CreateLockRequest(builder, &lock.capability, number, lock.range.offset.count(),
-                                           lock.range.length.count(), lock.exclusive, reclaim, left.count()));
-    if (!reclaim) pending.channel = *channel;  // what keep() began nobody gives up
-    auto reply = co_await (*channel)->call(wire::request_type(wire::Type::lock), wire::bytes(builder));
-    pending.channel.reset();
-    Status failure = reply.status();
-    if (reply.ok()) {
-      meta_.heard();
-      const auto* message = wire::parse<wire::LockReply>(reply->payload);
-      if (message == nullptr) co_return Status(Code::malformed, "the reply to a lock request does not parse");
-      failure = wire::status_of(*message);
-      if (failure.ok()) {
-        lock.channel = *channel;
-        lease_ = std::max(kShortestLease, Nanos(message->lease()));
-        co_return Status();
-      }
-    }
-    if (failure.code() != Code::unavailable && failure.code() != Code::busy) co_return failure;
-    TUTTI_CO_TRY(co_await meta_.pause(since, failure, backoff));
-  }
 }
 
 Task<Status> LockKeeper::release(std::uint64_t number) {
@@ -143,7 +157,9 @@ Task<void> LockKeeper::reclaim(std::uint64_t number) {
   const auto found = held_.find(number);
   if (found == held_.end()) co_return;
   Lock again = found->second;
-  const Status status = co_await ask(again, number, true, kReclaimPatience);
+  CapabilityHolder capability(env_.clock.executor(), again.capability);
+  LockRequest request(*this, again, capability, number, true, kReclaimPatience);
+  const Status status = co_await meta_.ask(request);
   const auto now = held_.find(number);
   if (now == held_.end()) {
     if (status.ok()) co_await forget(again.channel, number);  // released meanwhile

@@ -10,7 +10,8 @@
 #include <map>
 #include <memory>
 
-#include "client/link.h"
+#include "client/capability_holder.h"
+#include "client/server_session.h"
 #include "env/scope.h"
 #include "layout/layout.h"
 
@@ -19,35 +20,34 @@ namespace tutti {
 class LockKeeper {
  public:
   // Both must outlive it.
-  LockKeeper(const Env& env, ServerLink& meta);
+  LockKeeper(const Env& env, ServerSession& meta);
   LockKeeper(const LockKeeper&) = delete;
   LockKeeper& operator=(const LockKeeper&) = delete;
   ~LockKeeper() = default;
 
-  // The number of the lock. Code::expired if the capability is.
-  Task<Result<std::uint64_t>> acquire(wire::Capability capability, Extent range, bool exclusive,
+  // The number of the lock. `capability` must outlive the task.
+  Task<Result<std::uint64_t>> acquire(CapabilityHolder& capability, Extent range, bool exclusive,
                                       Nanos patience);
   // Code::stale if it was lost, Code::invalid if there is no such lock.
   Task<Status> release(std::uint64_t number);
 
  private:
   struct Lock {
-    wire::Capability capability;
+    wire::Capability capability;  // with which it was granted
     Extent range;
     bool exclusive = false;
     bool lost = false;
     std::shared_ptr<Channel> channel;  // on which it was granted
   };
-  struct Ask;  // gives up a request whose task is destroyed
+  class LockRequest;
 
-  Task<Status> ask(Lock& lock, std::uint64_t number, bool reclaim, Nanos patience);
   Task<void> keep();
   Task<void> reclaim(std::uint64_t number);
   Task<void> forget(std::shared_ptr<Channel> channel, std::uint64_t number);
   void start_keeping();
 
   const Env& env_;
-  ServerLink& meta_;
+  ServerSession& meta_;
   std::uint64_t next_ = 0;
   std::map<std::uint64_t, Lock> held_;
   Nanos lease_ = 30_s;

@@ -23,10 +23,7 @@ Result<std::unique_ptr<OpenFile>> FileSystem::Impl::make_file(std::string path, 
   }
   Attributes attributes = to_attributes(*node.attributes());
   TUTTI_TRY(attributes.layout.validate().with_context("open " + path));
-  if (attributes.layout.server_total > data.size()) {
-    return Status(Code::invalid, fmt::format("open {}: striped over {} servers, the cluster map has {}", path,
-                                             attributes.layout.server_total, data.size()));
-  }
+  TUTTI_TRY(check_servers(attributes.layout).with_context("open " + path));
   return std::unique_ptr<OpenFile>(new OpenFile(std::make_unique<OpenFile::Impl>(
       *this, std::move(path), std::move(attributes), *node.capability(), flags)));
 }
@@ -40,7 +37,7 @@ std::vector<std::byte> OpenFile::Impl::share() const {
       builder, attributes_.inode, static_cast<std::uint8_t>(attributes_.type), attributes_.mode,
       attributes_.uid, attributes_.gid, attributes_.links, attributes_.accessed.count(),
       attributes_.modified.count(), attributes_.changed.count(), &layout);
-  builder.Finish(wire::CreateNodeReply(builder, 0, 0, attributes, &capability_));
+  builder.Finish(wire::CreateNodeReply(builder, 0, 0, attributes, &file_.capability.capability()));
   const auto bytes = wire::bytes(builder);
   return {bytes.begin(), bytes.end()};
 }

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace tutti {
 
 Status Layout::validate() const {
@@ -52,43 +50,6 @@ Bytes Layout::object_length(std::uint32_t slot, Bytes file_length) const {
 Bytes Layout::file_length(std::uint32_t slot, Bytes object_length) const {
   if (object_length == 0_B) return 0_B;
   return file_offset(slot, object_length - 1_B) + 1_B;
-}
-
-namespace {
-
-void append(std::vector<Extent>& extents, Extent extent) {
-  if (!extents.empty() && extents.back().end() == extent.offset) {
-    extents.back().length += extent.length;
-  } else {
-    extents.push_back(extent);
-  }
-}
-
-}  // namespace
-
-std::vector<Share> split(const Layout& layout, std::span<const Extent> file) {
-  constexpr std::uint32_t kNone = ~0U;
-  std::vector<Share> shares;
-  std::vector<std::uint32_t> share_of_slot(layout.stripe_count, kNone);
-  Bytes in_buffer;
-  for (const Extent& extent : file) {
-    Bytes at = extent.offset;
-    while (at < extent.end()) {
-      const Bytes length = std::min(layout.stripe_size - at % layout.stripe_size, extent.end() - at);
-      const std::uint32_t slot = layout.slot_of(at);
-      if (share_of_slot[slot] == kNone) {
-        share_of_slot[slot] = static_cast<std::uint32_t>(shares.size());
-        shares.emplace_back().slot = slot;
-      }
-      Share& share = shares[share_of_slot[slot]];
-      append(share.object, Extent{layout.object_offset(at), length});
-      append(share.buffer, Extent{in_buffer, length});
-      share.length += length;
-      at += length;
-      in_buffer += length;
-    }
-  }
-  return shares;
 }
 
 }  // namespace tutti

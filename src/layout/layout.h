@@ -8,8 +8,6 @@
 
 #include <compare>
 #include <cstdint>
-#include <span>
-#include <vector>
 
 #include "base/extent.h"
 #include "base/status.h"
@@ -43,17 +41,5 @@ struct Layout {
   // The length that a file must have at least if a slot's object is `object_length` long.
   [[nodiscard]] Bytes file_length(std::uint32_t slot, Bytes object_length) const;
 };
-
-// The part of a transfer that falls on one server.
-struct Share {
-  std::uint32_t slot = 0;
-  std::vector<Extent> object;  // extents of the object, neighbours merged, in the order of the transfer
-  std::vector<Extent> buffer;  // the same bytes in the caller's buffer, neighbours merged, in the same order
-  Bytes length;                // in all
-};
-
-// Cuts a transfer of file extents into shares, one for each slot that has any, in order of first touch. The bytes
-// of the extents, one behind the other, are the caller's buffer. Empty extents are passed over.
-std::vector<Share> split(const Layout& layout, std::span<const Extent> file);
 
 }  // namespace tutti

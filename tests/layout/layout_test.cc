@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
-
 #include "base/random.h"
 
 namespace tutti {
@@ -60,66 +58,6 @@ TEST(Layout, LengthsOfObjectsAndFileAgree) {
     }
     EXPECT_EQ(sum, Bytes(length));
     EXPECT_EQ(file, Bytes(length));
-  }
-}
-
-TEST(Split, ContiguousTransferIsOneExtentPerServer) {
-  const Extent whole{0_B, 1_MiB};
-  const auto shares = split(layout(65536, 4, 0, 4), {&whole, 1});
-  ASSERT_EQ(shares.size(), 4U);
-  for (std::uint32_t i = 0; i < 4; ++i) {
-    EXPECT_EQ(shares[i].slot, i);
-    ASSERT_EQ(shares[i].object.size(), 1U);
-    EXPECT_EQ(shares[i].object[0], (Extent{0_B, 256_KiB}));
-    EXPECT_EQ(shares[i].buffer.size(), 4U);
-    EXPECT_EQ(shares[i].length, 256_KiB);
-  }
-}
-
-TEST(Split, OneServerNeedsNoCutting) {
-  const Extent whole{100_B, 10_MiB};
-  const auto shares = split(layout(65536, 1, 0, 1), {&whole, 1});
-  ASSERT_EQ(shares.size(), 1U);
-  EXPECT_EQ(shares[0].object, (std::vector{Extent{100_B, 10_MiB}}));
-  EXPECT_EQ(shares[0].buffer, (std::vector{Extent{0_B, 10_MiB}}));
-}
-
-// Every byte of every extent appears in one share, at the object offset and buffer offset that the layout says.
-TEST(Split, CoversEveryByteOnceForRandomLists) {
-  Random random(7);
-  for (int round = 0; round < 200; ++round) {
-    const auto count = static_cast<std::uint32_t>(random.between(1, 5));
-    const Layout any = layout(512, count, 0, 8);
-    std::vector<Extent> file;
-    std::map<std::uint64_t, std::pair<std::uint32_t, Bytes>>
-        expected;  // buffer offset to (slot, object offset)
-    std::uint64_t at = 0;
-    for (std::uint64_t i = random.between(0, 6); i > 0; --i) {
-      const Extent extent{Bytes(random.below(5000)), Bytes(random.below(1500))};
-      file.push_back(extent);
-      for (std::uint64_t b = 0; b < extent.length.count(); ++b) {
-        const Bytes offset = extent.offset + Bytes(b);
-        expected[at++] = {any.slot_of(offset), any.object_offset(offset)};
-      }
-    }
-    std::size_t seen = 0;
-    for (const Share& share : split(any, file)) {
-      std::vector<Bytes> object;
-      std::vector<Bytes> buffer;
-      for (const Extent& e : share.object) {
-        for (std::uint64_t b = 0; b < e.length.count(); ++b) object.push_back(e.offset + Bytes(b));
-      }
-      for (const Extent& e : share.buffer) {
-        for (std::uint64_t b = 0; b < e.length.count(); ++b) buffer.push_back(e.offset + Bytes(b));
-      }
-      ASSERT_EQ(object.size(), buffer.size());
-      ASSERT_EQ(Bytes(object.size()), share.length);
-      for (std::size_t i = 0; i < object.size(); ++i) {
-        EXPECT_EQ(expected.at(buffer[i].count()), std::make_pair(share.slot, object[i]));
-      }
-      seen += object.size();
-    }
-    EXPECT_EQ(seen, expected.size());
   }
 }
 

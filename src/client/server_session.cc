@@ -1,8 +1,9 @@
-#include "client/link.h"
+#include "client/server_session.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "env/combine.h"
 
@@ -15,7 +16,15 @@ constexpr Nanos kAttempt = 5_s;  // for one connect and handshake
 
 }  // namespace
 
-ServerLink::ServerLink(const Env& env, const SessionInfo& info, std::string name, std::string address,
+Answer answer_of(Status status) {
+  const Code code = status.code();
+  Next next = Next::finish;
+  if (code == Code::unavailable || code == Code::busy) next = Next::repeat;
+  if (code == Code::expired) next = Next::renew;
+  return {std::move(status), next};
+}
+
+ServerSession::ServerSession(const Env& env, const SessionInfo& info, std::string name, std::string address,
                        ClusterClock* cluster_clock)
     : env_(env),
       info_(info),
@@ -25,15 +34,19 @@ ServerLink::ServerLink(const Env& env, const SessionInfo& info, std::string name
       attempt_ended_(env.clock.executor()),
       scope_(env.clock.executor()) {}
 
-void ServerLink::heard() {
+void ServerSession::heard() {
   known_ = true;
   last_word_ = env_.clock.now();
 }
 
-Task<Result<std::shared_ptr<Channel>>> ServerLink::ready(Nanos since) {
+Status ServerSession::malformed() const {
+  return {Code::malformed, name_ + " sent a reply that does not parse"};
+}
+
+Task<Result<std::shared_ptr<Channel>>> ServerSession::ready(Nanos since) {
   Nanos backoff;
   for (;;) {
-    if (channel_ && !channel_->closed()) co_return channel_;
+    if (connected()) co_return channel_;
     auto made = co_await connect_once(kAttempt);
     if (made.ok()) co_return made;
     if (made.code() != Code::unavailable && made.code() != Code::timed_out) co_return made.status();
@@ -41,22 +54,22 @@ Task<Result<std::shared_ptr<Channel>>> ServerLink::ready(Nanos since) {
   }
 }
 
-Task<Result<std::shared_ptr<Channel>>> ServerLink::connect_once(Nanos patience) {
+Task<Result<std::shared_ptr<Channel>>> ServerSession::connect_once(Nanos patience) {
   // One attempt at a time; whoever comes meanwhile waits for its end.
   while (connecting_) {
     attempt_ended_.reset();
     co_await attempt_ended_.wait();
   }
-  if (channel_ && !channel_->closed()) co_return channel_;
+  if (connected()) co_return channel_;
   struct Attempting {
-    explicit Attempting(ServerLink& link) : link(link) { link.connecting_ = true; }
+    explicit Attempting(ServerSession& session) : session(session) { session.connecting_ = true; }
     Attempting(const Attempting&) = delete;
     Attempting& operator=(const Attempting&) = delete;
     ~Attempting() {
-      link.connecting_ = false;
-      link.attempt_ended_.set();
+      session.connecting_ = false;
+      session.attempt_ended_.set();
     }
-    ServerLink& link;
+    ServerSession& session;
   };
   const Attempting attempting(*this);
   auto made = co_await with_timeout(env_.clock, patience, attempt(), "connect");
@@ -69,7 +82,7 @@ Task<Result<std::shared_ptr<Channel>>> ServerLink::connect_once(Nanos patience) 
   co_return made;
 }
 
-Task<Result<std::shared_ptr<Channel>>> ServerLink::attempt() {
+Task<Result<std::shared_ptr<Channel>>> ServerSession::attempt() {
   auto connection = co_await env_.network.connect(address_);
   if (!connection.ok()) co_return connection.status();
   auto channel = std::make_shared<Channel>(env_.clock.executor(), std::move(*connection));
@@ -93,7 +106,7 @@ Task<Result<std::shared_ptr<Channel>>> ServerLink::attempt() {
   co_return channel;
 }
 
-Task<void> ServerLink::measure_clock() {
+Task<void> ServerSession::measure_clock() {
   const std::shared_ptr<Channel> channel = channel_;
   if (cluster_clock_ == nullptr || !channel || channel->closed()) co_return;
   flatbuffers::FlatBufferBuilder builder(64);
@@ -106,7 +119,7 @@ Task<void> ServerLink::measure_clock() {
   cluster_clock_->sample(sent, env_.clock.now(), Nanos(message->wall()));
 }
 
-Task<Status> ServerLink::pause(Nanos since, const Status& failure, Nanos& backoff) {
+Task<Status> ServerSession::pause(Nanos since, const Status& failure, Nanos& backoff) {
   const Nanos now = env_.clock.now();
   const Nanos patience = known_ ? info_.patience : info_.first_patience;
   const Nanos word = known_ ? std::max(since, last_word_) : since;
@@ -123,7 +136,7 @@ Task<Status> ServerLink::pause(Nanos since, const Status& failure, Nanos& backof
   co_return Status();
 }
 
-Task<void> ServerLink::watch(std::shared_ptr<Channel> channel) {
+Task<void> ServerSession::watch(std::shared_ptr<Channel> channel) {
   const Nanos interval = std::max(info_.patience / 4, 1_ms);
   while (!channel->closed()) {
     co_await channel->active().wait();

@@ -1,0 +1,93 @@
+#include "client/transfer/every_server.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "env/combine.h"
+
+namespace tutti {
+namespace {
+
+using Builder = flatbuffers::FlatBufferBuilder;
+
+// Length and sync name the object and nothing else.
+struct AskObject {
+  wire::Tag tag;
+  auto operator()(Builder& builder, const wire::Capability& capability) const {
+    return wire::CreateObjectRequest(builder, &capability, &tag);
+  }
+};
+
+struct AskTruncate {
+  wire::Tag tag;
+  Bytes object_length;
+  bool holds_last_byte = false;  // only this server's object may grow: the others follow from it
+  auto operator()(Builder& builder, const wire::Capability& capability) const {
+    return wire::CreateTruncateRequest(builder, &capability, &tag, object_length.count(), true,
+                                       holds_last_byte);
+  }
+};
+
+Task<Result<Bytes>> ask_length(FileServers servers, CapabilityHolder& capability, std::uint32_t slot) {
+  ServerSession& server = servers.of(slot);
+  CapabilityRequest<wire::LengthReply, AskObject> request(wire::Type::length, server, capability,
+                                                          AskObject{servers.tags.next()});
+  TUTTI_CO_TRY(co_await server.ask(request));
+  if (!request.reply().exists()) co_return 0_B;
+  co_return servers.layout.file_length(slot, Bytes(request.reply().length()));
+}
+
+Task<Result<Bytes>> ask_sync(FileServers servers, CapabilityHolder& capability, UnsyncedWrites& unsynced,
+                             std::uint32_t slot) {
+  ServerSession& server = servers.of(slot);
+  CapabilityRequest<wire::StatusReply, AskObject> request(wire::Type::sync, server, capability,
+                                                          AskObject{servers.tags.next()});
+  const std::uint64_t writes = unsynced.writes(slot);
+  TUTTI_CO_TRY(co_await server.ask(request));
+  TUTTI_CO_TRY(unsynced.synced(slot, request.reply().boot(), writes).with_context(server.name()));
+  co_return 0_B;
+}
+
+Task<Result<Bytes>> ask_truncate(FileServers servers, CapabilityHolder& capability, UnsyncedWrites& unsynced,
+                                 std::uint32_t slot, Bytes length) {
+  ServerSession& server = servers.of(slot);
+  const Layout& layout = servers.layout;
+  const bool holds_last_byte = length > 0_B && layout.slot_of(length - 1_B) == slot;
+  CapabilityRequest<wire::StatusReply, AskTruncate> request(
+      wire::Type::truncate, server, capability,
+      AskTruncate{servers.tags.next(), layout.object_length(slot, length), holds_last_byte});
+  TUTTI_CO_TRY(co_await server.ask(request));
+  unsynced.wrote(slot, request.reply().boot());
+  co_return 0_B;
+}
+
+}  // namespace
+
+Task<Result<Bytes>> ask_server(FileServers servers, CapabilityHolder& capability, Question question,
+                               std::uint32_t slot) {
+  switch (question.kind) {
+    case Question::Kind::sync:
+      return ask_sync(servers, capability, *question.unsynced, slot);
+    case Question::Kind::truncate:
+      return ask_truncate(servers, capability, *question.unsynced, slot, question.length);
+    case Question::Kind::length:
+      break;
+  }
+  return ask_length(servers, capability, slot);
+}
+
+Task<Result<Bytes>> ask_every_server(FileServers servers, CapabilityHolder& capability, Question question) {
+  std::vector<Task<Result<Bytes>>> tasks;
+  tasks.reserve(servers.layout.stripe_count);
+  for (std::uint32_t slot = 0; slot < servers.layout.stripe_count; ++slot)
+    tasks.push_back(ask_server(servers, capability, question, slot));
+  Bytes largest;
+  for (auto& answer : co_await when_all(std::move(tasks))) {
+    if (!answer.ok()) co_return answer.status();
+    largest = std::max(largest, *answer);
+  }
+  co_return largest;
+}
+
+}  // namespace tutti

@@ -1,0 +1,91 @@
+#include "client/transfer/local_read.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "client/transfer/gather.h"
+
+namespace tutti {
+namespace {
+
+// The key that a client names while it has no file of the server.
+constexpr std::uint64_t kNoFileYet = 1;
+
+}  // namespace
+
+std::uint64_t LocalReads::key(const std::shared_ptr<Channel>& channel) {
+  if (hopeless_ || !channel->connection().takes_files()) return 0;
+  if (file_ != nullptr && channel_.lock() == channel) return key_;
+  file_ = nullptr;
+  forbid_ahead();
+  return kNoFileYet;
+}
+
+bool LocalReads::reads_on(const Piece& piece) {
+  return std::exchange(next_, piece.object.back().end()) == piece.object.front().offset;
+}
+
+bool LocalReads::read_ahead(const Piece& piece, Nanos now) {
+  if (!allowed_ahead()) return false;
+  const auto channel = channel_.lock();
+  if (channel == nullptr || channel->closed() || now >= ahead_until_) {
+    forbid_ahead();
+    return false;
+  }
+  for (const Extent& extent : piece.object) {
+    if (extent.offset < ahead_begin_ || extent.end() > ahead_end_) return false;
+  }
+  MemoryWalk walk(piece.memory);
+  for (const Extent& extent : piece.object) {
+    const auto got = file_->read(extent.offset, walk.next(extent.length));
+    // Cut off meanwhile: the server knows more.
+    if (!got.ok() || *got < extent.length) {
+      forbid_ahead();
+      return false;
+    }
+  }
+  reads_on(piece);
+  unreported_ = wire::Took(unreported_.bytes() + piece.length.count(), unreported_.reads() + 1);
+  return true;
+}
+
+bool LocalReads::accept(const wire::TransferReply& reply, const std::shared_ptr<Channel>& channel) {
+  if (file_ != nullptr && key_ == reply.taken()) return true;
+  file_ = channel->connection().given(reply.taken());
+  key_ = reply.taken();
+  channel_ = channel;
+  hopeless_ = file_ == nullptr;
+  forbid_ahead();
+  return !hopeless_;
+}
+
+Status LocalReads::read(const Piece& piece, const wire::TransferReply& reply, Nanos asked, bool& short_read) {
+  allow_ahead(piece, reply, asked);
+  MemoryWalk walk(piece.memory);
+  for (const Extent& extent : piece.object) {
+    const std::span<const Segment> into = walk.next(extent.length);
+    const auto got = file_->read(extent.offset, into);
+    if (!got.ok()) return got.status();
+    const Bytes valid = valid_part(extent, std::min(Bytes(reply.valid_end()), extent.offset + *got));
+    if (valid == extent.length) continue;
+    zero(into, valid.count(), extent.length.count());
+    short_read = true;
+  }
+  return {};
+}
+
+// The answer to the latest question counts, also if it says that nothing is allowed ahead any more.
+void LocalReads::allow_ahead(const Piece& piece, const wire::TransferReply& reply, Nanos asked) {
+  const Nanos until = asked + Nanos(reply.granted_for());
+  if (reply.granted_end() == 0) {
+    forbid_ahead();
+  } else if (!allowed_ahead() || until >= ahead_until_) {
+    ahead_begin_ = piece.object.back().end();
+    ahead_end_ = Bytes(reply.granted_end());
+    ahead_until_ = until;
+  }
+}
+
+wire::Took LocalReads::report() { return std::exchange(unreported_, {}); }
+
+}  // namespace tutti

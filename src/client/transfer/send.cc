@@ -1,0 +1,147 @@
+#include "client/transfer/send.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "client/transfer/gather.h"
+#include "env/combine.h"
+
+namespace tutti {
+
+std::optional<std::size_t> Flight::take() {
+  if (per_server_ == 0) return next_ < pieces_.size() ? std::optional(next_++) : std::nullopt;
+  sent_.resize(pieces_.size());
+  for (; next_ < pieces_.size() && sent_[next_]; ++next_) {
+  }
+  for (std::size_t i = next_; i < pieces_.size(); ++i) {
+    if (sent_[i] || full(pieces_[i].slot)) continue;
+    sent_[i] = true;
+    count(pieces_[i].slot, 1);
+    return i;
+  }
+  return std::nullopt;
+}
+
+void Flight::landed(std::size_t piece) {
+  if (per_server_ != 0) count(pieces_[piece].slot, -1);
+}
+
+bool Flight::full(std::uint32_t slot) const {
+  return slot < in_flight_.size() && in_flight_[slot] >= per_server_;
+}
+
+void Flight::count(std::uint32_t slot, int change) {
+  if (slot >= in_flight_.size()) in_flight_.resize(slot + 1);
+  in_flight_[slot] += static_cast<std::size_t>(change);
+}
+
+std::uint16_t PieceRequest::type() const {
+  return wire::request_type(sending_.write ? wire::Type::write : wire::Type::read);
+}
+
+Result<std::span<const std::byte>> PieceRequest::message(flatbuffers::FlatBufferBuilder& builder,
+                                                         const std::shared_ptr<Channel>& channel) {
+  static_assert(sizeof(Segment) == sizeof(wire::Segment) && sizeof(Extent) == sizeof(wire::Extent));
+  StripedFile& file = sending_.file;
+  memory_.emplace(channel, piece_.memory, sending_.write ? Access::read : Access::write);
+  flatbuffers::Offset<flatbuffers::Vector<const wire::Segment*>> segments;
+  if (channel->connection().needs_segments()) {
+    segments = builder.CreateVectorOfStructs(reinterpret_cast<const wire::Segment*>(piece_.memory.data()),
+                                             piece_.memory.size());
+  }
+  const auto extents = builder.CreateVectorOfStructs(
+      reinterpret_cast<const wire::Extent*>(piece_.object.data()), piece_.object.size());
+  shown_ = file.capability.version();
+  wire::TransferRequestBuilder fields(builder);
+  fields.add_capability(&file.capability.capability());
+  fields.add_tag(&sending_.tag);
+  fields.add_extents(extents);
+  fields.add_region(memory_->region());
+  if (!segments.IsNull()) fields.add_segments(segments);
+  LocalReads& local = file.local_reads[piece_.slot];
+  if (!sending_.write) {
+    fields.add_inline_limit(file.options.inline_limit);
+    fields.add_take(local.key(channel));
+    if (local.reads_on(piece_)) fields.add_ahead(file.options.read_ahead.count());
+  }
+  const wire::Took report = local.report();
+  if (report.reads() > 0) fields.add_took(&report);
+  builder.Finish(fields.Finish());
+  return wire::bytes(builder);
+}
+
+Answer PieceRequest::ended(Result<Channel::Reply>& reply, const std::shared_ptr<Channel>& channel,
+                           Nanos asked) {
+  memory_->answered();
+  memory_.reset();
+  const wire::TransferReply* message = nullptr;
+  Answer answer;
+  if (reply.ok()) {
+    message = wire::parse<wire::TransferReply>(reply->payload);
+    if (message == nullptr) return {server().malformed()};
+    answer = answer_of(wire::status_of(*message));
+  } else {
+    answer = answer_of(reply.status());
+  }
+  if (answer.status.ok()) return sending_.write ? wrote(*message) : read(*message, channel, asked);
+  if (answer.next == Next::finish) answer.status = answer.status.with_context(server().name());
+  return answer;
+}
+
+Answer PieceRequest::wrote(const wire::TransferReply& reply) {
+  sending_.file.unsynced.wrote(piece_.slot, reply.boot());
+  return {};
+}
+
+Answer PieceRequest::read(const wire::TransferReply& reply, const std::shared_ptr<Channel>& channel,
+                          Nanos asked) {
+  if (reply.taken() != 0) {
+    LocalReads& local = sending_.file.local_reads[piece_.slot];
+    if (!local.accept(reply, channel)) return {Status(), Next::repeat_at_once};
+    return {local.read(piece_, reply, asked, sending_.short_read)};
+  }
+  ReadAnswer answer{Bytes(reply.valid_end())};
+  if (reply.bytes() != nullptr)
+    answer.inside = std::as_bytes(std::span(reply.bytes()->data(), reply.bytes()->size()));
+  if (gather(piece_, answer, sending_.short_read)) return {};
+  return {Status(Code::malformed, server().name() + " sent a reply of the wrong length")};
+}
+
+Sender::Sender(StripedFile& file, bool write, const wire::Tag& tag, const Pieces& pieces, std::size_t servers)
+    : sending_{file, write, tag, false}, pieces_(pieces), servers_(servers) {}
+
+Task<Status> Sender::send() {
+  if (pieces_.size() > 1) return send_many();
+  only_.emplace(sending_, pieces_[0]);
+  return only_->server().ask(*only_);
+}
+
+Task<Status> Sender::send_many() {
+  const ClientOptions& options = sending_.file.options;
+  Flight flight(pieces_, options.pieces_per_server);
+  const std::size_t at_once = std::min(std::max(options.pieces_in_flight, servers_), pieces_.size());
+  std::vector<Task<Status>> tasks;
+  tasks.reserve(at_once);
+  for (std::size_t i = 0; i < at_once; ++i) tasks.push_back(send_some(flight));
+  Status first;
+  for (Status& status : co_await when_all(std::move(tasks))) {
+    if (first.ok()) first = std::move(status);
+  }
+  co_return first;
+}
+
+// Sends one piece after another until there is none to send.
+Task<Status> Sender::send_some(Flight& flight) {
+  while (const auto next = flight.take()) {
+    PieceRequest request(sending_, pieces_[*next]);
+    Status status = co_await request.server().ask(request);
+    flight.landed(*next);
+    if (!status.ok()) {
+      flight.stop();
+      co_return status;
+    }
+  }
+  co_return Status();
+}
+
+}  // namespace tutti

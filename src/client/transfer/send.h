@@ -1,0 +1,114 @@
+// Send: the fifth step of a transfer. Its pieces are sent, some at a time, until each has its answer.
+//
+// A piece is one message, repeated by ServerSession::ask() after a lost connection, while the server is busy, and with a
+// renewed capability. The first error ends the transfer; what is in flight then is waited for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "client/transfer/cut.h"
+#include "client/transfer/striped_file.h"
+
+namespace tutti {
+
+// Which piece is sent next: in their order, as long as its server has fewer than `per_server` in flight (0: any
+// number). Pure.
+class Flight {
+ public:
+  // `pieces` must outlive it.
+  Flight(const Pieces& pieces, std::size_t per_server) : pieces_(pieces), per_server_(per_server) {}
+
+  // The next piece; none if all are sent, all servers of the others have enough, or it was stopped. Whoever is told
+  // "none" need not ask again: each piece that lands makes room for one on the same server.
+  std::optional<std::size_t> take();
+  void landed(std::size_t piece);
+  // No further piece is sent.
+  void stop() { next_ = pieces_.size(); }
+
+ private:
+  [[nodiscard]] bool full(std::uint32_t slot) const;
+  void count(std::uint32_t slot, int change);
+
+  const Pieces& pieces_;
+  std::size_t per_server_;
+  std::size_t next_ = 0;                // pieces before this one are sent
+  std::vector<bool> sent_;              // of those behind it; empty without a limit
+  std::vector<std::size_t> in_flight_;  // by slot; empty without a limit
+};
+
+// Memory named to a server for the time of one attempt. If the request is given up, the connection is closed with
+// it: a server must not find the memory in another use.
+class ExposedMemory {
+ public:
+  ExposedMemory(std::shared_ptr<Channel> channel, std::span<const Segment> memory, Access access)
+      : channel_(std::move(channel)), region_(channel_->connection().expose(memory, access)) {}
+  ExposedMemory(const ExposedMemory&) = delete;
+  ExposedMemory& operator=(const ExposedMemory&) = delete;
+  ~ExposedMemory() {
+    if (!answered_) channel_->close();
+    channel_->connection().withdraw(region_);
+  }
+  [[nodiscard]] std::uint64_t region() const { return region_; }
+  void answered() { answered_ = true; }
+
+ private:
+  std::shared_ptr<Channel> channel_;
+  std::uint64_t region_;
+  bool answered_ = false;
+};
+
+// What all pieces of a transfer have in common.
+struct Sending {
+  StripedFile& file;
+  bool write = false;
+  wire::Tag tag;  // the same in all pieces: servers order operations, not messages
+  bool short_read = false;
+};
+
+// One piece, as ServerSession::ask() wants it.
+class PieceRequest {
+ public:
+  PieceRequest(Sending& sending, const Piece& piece) : sending_(sending), piece_(piece) {}
+
+  [[nodiscard]] ServerSession& server() const { return sending_.file.servers.of(piece_.slot); }
+  [[nodiscard]] std::uint16_t type() const;
+  Result<std::span<const std::byte>> message(flatbuffers::FlatBufferBuilder& builder,
+                                             const std::shared_ptr<Channel>& channel);
+  Answer ended(Result<Channel::Reply>& reply, const std::shared_ptr<Channel>& channel, Nanos asked);
+  Task<Status> renew() { return sending_.file.capability.renew(shown_); }
+
+ private:
+  Answer wrote(const wire::TransferReply& reply);
+  Answer read(const wire::TransferReply& reply, const std::shared_ptr<Channel>& channel, Nanos asked);
+
+  Sending& sending_;
+  const Piece& piece_;
+  std::uint64_t shown_ = 0;  // the version of the capability in the last attempt
+  std::optional<ExposedMemory> memory_;
+};
+
+// Sends the pieces of one transfer.
+class Sender {
+ public:
+  // `servers` is how many servers the transfer touches: each has a piece in flight in any case, however many they are,
+  // because one that learns of the operation late serves it late. `pieces` must outlive it; there is at least one.
+  Sender(StripedFile& file, bool write, const wire::Tag& tag, const Pieces& pieces, std::size_t servers);
+
+  Task<Status> send();
+  // Whether a server had fewer bytes than were to be read; what it lacked is zeros in memory.
+  [[nodiscard]] bool short_read() const { return sending_.short_read; }
+
+ private:
+  Task<Status> send_many();
+  Task<Status> send_some(Flight& flight);
+
+  Sending sending_;
+  const Pieces& pieces_;
+  std::size_t servers_;
+  std::optional<PieceRequest> only_;  // the request of a transfer of one piece
+};
+
+}  // namespace tutti

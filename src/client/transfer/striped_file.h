@@ -1,0 +1,33 @@
+// StripedFile: what the steps of a transfer know of the open file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "client/capability_holder.h"
+#include "client/file_system.h"
+#include "client/transfer/every_server.h"
+#include "client/transfer/gate.h"
+#include "client/transfer/local_read.h"
+#include "client/transfer/unsynced.h"
+#include "policy/target/order.h"
+
+namespace tutti {
+
+// The references must outlive it.
+struct StripedFile {
+  const Env& env;
+  const ClientOptions& options;
+  const TargetOrder& order;
+  FileServers servers;
+  std::string path;
+  CapabilityHolder capability;
+  UnsyncedWrites unsynced;
+  std::vector<LocalReads> local_reads;  // by slot
+  bool written = false;                 // since open: the metadata server is to be told
+
+  [[nodiscard]] const Layout& layout() const { return servers.layout; }
+};
+
+}  // namespace tutti
