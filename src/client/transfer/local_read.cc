@@ -21,8 +21,8 @@ std::uint64_t LocalReads::key(const std::shared_ptr<Channel>& channel) {
   return kNoFileYet;
 }
 
-bool LocalReads::reads_on(const Piece& piece) {
-  return std::exchange(next_, piece.object.back().end()) == piece.object.front().offset;
+bool LocalReads::expects_more(const Piece& piece, Bytes small) {
+  return std::exchange(read_before_, true) || (piece.object.front().offset == 0_B && piece.length > small);
 }
 
 bool LocalReads::read_ahead(const Piece& piece, Nanos now) {
@@ -32,8 +32,9 @@ bool LocalReads::read_ahead(const Piece& piece, Nanos now) {
     forbid_ahead();
     return false;
   }
+  if (piece.length > ahead_left_) return false;
   for (const Extent& extent : piece.object) {
-    if (extent.offset < ahead_begin_ || extent.end() > ahead_end_) return false;
+    if (extent.end() > ahead_end_) return false;
   }
   MemoryWalk walk(piece.memory);
   for (const Extent& extent : piece.object) {
@@ -44,7 +45,7 @@ bool LocalReads::read_ahead(const Piece& piece, Nanos now) {
       return false;
     }
   }
-  reads_on(piece);
+  ahead_left_ -= piece.length;
   unreported_ = wire::Took(unreported_.bytes() + piece.length.count(), unreported_.reads() + 1);
   return true;
 }
@@ -60,7 +61,7 @@ bool LocalReads::accept(const wire::TransferReply& reply, const std::shared_ptr<
 }
 
 Status LocalReads::read(const Piece& piece, const wire::TransferReply& reply, Nanos asked, bool& short_read) {
-  allow_ahead(piece, reply, asked);
+  allow_ahead(reply, asked);
   MemoryWalk walk(piece.memory);
   for (const Extent& extent : piece.object) {
     const std::span<const Segment> into = walk.next(extent.length);
@@ -75,12 +76,12 @@ Status LocalReads::read(const Piece& piece, const wire::TransferReply& reply, Na
 }
 
 // The answer to the latest question counts, also if it says that nothing is allowed ahead any more.
-void LocalReads::allow_ahead(const Piece& piece, const wire::TransferReply& reply, Nanos asked) {
+void LocalReads::allow_ahead(const wire::TransferReply& reply, Nanos asked) {
   const Nanos until = asked + Nanos(reply.granted_for());
-  if (reply.granted_end() == 0) {
+  if (reply.granted_bytes() == 0) {
     forbid_ahead();
   } else if (!allowed_ahead() || until >= ahead_until_) {
-    ahead_begin_ = piece.object.back().end();
+    ahead_left_ = Bytes(reply.granted_bytes());
     ahead_end_ = Bytes(reply.granted_end());
     ahead_until_ = until;
   }

@@ -1,9 +1,9 @@
 // Local reads: what a client copies by itself out of a server's object that lies in memory on the same host, from a file
 // that the server gave it.
 //
-// The server says when: in the answer to a read, for the bytes of that read; and to a client that reads on, for what
-// comes next as well, for a short time: it is *allowed ahead*. What was read ahead without asking is reported later,
-// for the server's accounts. On the wire: `take`, `taken` (the file's key), `granted` (allowed ahead), `took` (the report).
+// The server says when: in the answer to a read, for the bytes of that read; and to a client that reads an object again
+// and again, for some bytes more as well, wherever they lie in it and for a short time: they are *allowed ahead*. What was
+// read ahead without asking is reported later, for the server's accounts. On the wire: `take`, `taken` (the file's key), `granted` (allowed ahead), `took` (the report).
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ class LocalReads {
  public:
   // What a request on this connection says: the key of the file we have, that we have none yet, or 0: we cannot.
   std::uint64_t key(const std::shared_ptr<Channel>& channel);
-  // Whether a read of the piece goes on where the last one ended. The next one is compared with this.
-  bool reads_on(const Piece& piece);
+  // Whether there is more to come: the object has been read before, or this is the begin of it and more than `small`.
+  bool expects_more(const Piece& piece, Bytes small);
   // Whether anything may be read without asking, if there is time for it still.
-  [[nodiscard]] bool allowed_ahead() const { return ahead_end_ != 0_B; }
+  [[nodiscard]] bool allowed_ahead() const { return ahead_left_ != 0_B; }
   // Reads the piece without asking, if that is allowed ahead.
   bool read_ahead(const Piece& piece, Nanos now);
   // Takes over the file that the answer speaks of, if it is another than the one we have. False if it did not come:
@@ -40,16 +40,16 @@ class LocalReads {
   [[nodiscard]] std::shared_ptr<Channel> channel() const { return channel_.lock(); }
 
  private:
-  void allow_ahead(const Piece& piece, const wire::TransferReply& reply, Nanos asked);
-  void forbid_ahead() { ahead_end_ = 0_B; }
+  void allow_ahead(const wire::TransferReply& reply, Nanos asked);
+  void forbid_ahead() { ahead_left_ = 0_B; }
 
   std::shared_ptr<const SharedFile> file_;
   std::uint64_t key_ = 0;
   std::weak_ptr<Channel> channel_;  // keys count on the connection that brought the file
   bool hopeless_ = false;           // it did not arrive: not asked for again
-  Bytes next_;                      // where a read begins that goes on
-  Bytes ahead_begin_;
-  Bytes ahead_end_;  // 0: nothing is allowed ahead
+  bool read_before_ = false;
+  Bytes ahead_left_;  // so many bytes; 0: nothing is allowed ahead
+  Bytes ahead_end_;   // below this offset
   Nanos ahead_until_;
   wire::Took unreported_;
 };

@@ -62,7 +62,8 @@ Result<std::span<const std::byte>> PieceRequest::message(flatbuffers::FlatBuffer
   if (!sending_.write) {
     fields.add_inline_limit(file.options.inline_limit);
     fields.add_take(local.key(channel));
-    if (local.reads_on(piece_)) fields.add_ahead(file.options.read_ahead.count());
+    if (local.expects_more(piece_, Bytes(file.options.inline_limit)))
+      fields.add_ahead(file.options.read_ahead.count());
   }
   const wire::Took report = local.report();
   if (report.reads() > 0) fields.add_took(&report);

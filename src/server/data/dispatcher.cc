@@ -309,11 +309,11 @@ void Dispatcher::reply(const Transfer& transfer) {
     bytes = reply_.CreateVector(reinterpret_cast<const std::uint8_t*>(transfer.inside.data()),
                                 transfer.inside.size());
   }
-  const bool quiet = queued_ + in_service_ == 0;  // nobody waits: its client may read on without asking
+  const bool quiet = queued_ + in_service_ == 0;  // nobody waits: its client may read more without asking
   const LocalReads::Grant ahead = status.ok() && quiet ? local_reads_.grant(transfer) : LocalReads::Grant();
   reply_.Finish(wire::CreateTransferReply(reply_, static_cast<std::uint16_t>(status.code()), message,
                                           transfer.valid_end.count(), bytes, boot_, transfer.local.key,
-                                          ahead.end.count(), ahead.time.count()));
+                                          ahead.end.count(), ahead.time.count(), ahead.bytes.count()));
   const auto type = wire::reply_type(transfer.write ? wire::Type::write : wire::Type::read);
   // A reply that cannot be sent closes the connection; the session's own loop sees that.
   connection.send(type, transfer.frame, wire::bytes(reply_)).ignore();

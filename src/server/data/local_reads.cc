@@ -15,11 +15,14 @@ constexpr std::uint64_t kMostGrants = 64;
 bool LocalReads::offer(Transfer& transfer) {
   LocalRead& local = transfer.local;
   if (!shareable_ || local.known == 0) return false;
+  // One small read is not worth a file.
+  if (transfer.inside_reply && local.ahead == 0_B) return false;
   const SharedObject shared = store_.share(transfer.object);
   if (shared.file == nullptr) return false;
   if (shared.key != local.known && !transfer.session->connection->give(shared.key, *shared.file))
     return false;
   local.key = shared.key;
+  transfer.inside_reply = false;
   local.object_length = shared.length;
   for (const Extent& extent : transfer.extents) {
     if (extent.end() > shared.length) transfer.valid_end = shared.length;
@@ -28,14 +31,11 @@ bool LocalReads::offer(Transfer& transfer) {
 }
 
 LocalReads::Grant LocalReads::grant(const Transfer& transfer) const {
-  if (transfer.local.key == 0 || transfer.extents.size() > 1) return {};
-  const Bytes end = transfer.extents.front().end();
-  const Bytes granted_end =
-      std::min(end + std::min(transfer.local.ahead, most_ahead_), transfer.local.object_length);
-  if (granted_end <= end) return {};
+  const Bytes bytes = std::min(transfer.local.ahead, most_ahead_);
+  if (transfer.local.key == 0 || bytes == 0_B || transfer.local.object_length == 0_B) return {};
   Bytes& granted = transfer.session->granted;
-  granted = std::min(granted + (granted_end - end), most_ahead_ * kMostGrants);
-  return {granted_end, kGrantTime};
+  granted = std::min(granted + bytes, most_ahead_ * kMostGrants);
+  return {transfer.local.object_length, bytes, kGrantTime};
 }
 
 LocalReads::Told LocalReads::told(ClientSession& session, const wire::Took& claim) {

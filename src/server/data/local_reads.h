@@ -1,8 +1,9 @@
 // LocalReads: reads that a client on this host does by itself.
 //
 // Where the store shares its objects, their bytes need not be moved: the server gives the client a file, tells it when
-// its turn has come, and the client copies from the file at its own expense. While nobody else waits, a client that
-// reads on is told so for the next bytes as well, for a short time; it tells afterwards what it read without asking.
+// its turn has come, and the client copies from the file at its own expense. While nobody else waits, a client that reads
+// an object again and again is told so for some bytes more as well, wherever they lie in it and for a short time; it tells
+// afterwards what it read without asking.
 // The client's side is in client/transfer/.
 #pragma once
 
@@ -25,9 +26,11 @@ class LocalReads {
   // Transfer::local. Returns whether it does.
   bool offer(Transfer& transfer);
 
-  // Up to which offset of the object, and for how long, the client may read on without asking; 0: it has to ask.
+  // How many bytes below which offset of the object, and for how long, the client may read without asking; 0: it has
+  // to ask.
   struct Grant {
     Bytes end;
+    Bytes bytes;
     Nanos time;
   };
   // Goes with the reply to a read; noted in its session.

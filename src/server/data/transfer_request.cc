@@ -58,7 +58,7 @@ Status take_over(const wire::TransferRequest& request, bool write, Transfer& tra
   transfer.object = ObjectId{request.capability()->file()};
   transfer.inside_reply =
       !write && transfer.length.count() <= std::min(request.inline_limit(), wire::kMaxInline);
-  if (!write && !transfer.inside_reply) {
+  if (!write) {
     transfer.local.known = request.take();
     transfer.local.ahead = Bytes(std::min(request.ahead(), wire::kMaxTransfer));
   }

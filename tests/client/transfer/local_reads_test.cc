@@ -80,7 +80,8 @@ class LocalReadsTest : public testing::Test {
   const wire::TransferReply& reply(std::uint64_t key, std::uint64_t ahead = 0, Nanos time = 0_s,
                                    std::uint64_t valid_end = 1 << 20) {
     builder_.Clear();
-    builder_.Finish(wire::CreateTransferReply(builder_, 0, 0, valid_end, 0, 0, key, ahead, time.count()));
+    builder_.Finish(
+        wire::CreateTransferReply(builder_, 0, 0, valid_end, 0, 0, key, 8000, time.count(), ahead));
     return *flatbuffers::GetRoot<wire::TransferReply>(builder_.GetBufferPointer());
   }
   void expect_bytes(std::uint64_t offset, std::size_t valid = 1000) const {
@@ -91,7 +92,6 @@ class LocalReadsTest : public testing::Test {
   void first_read(std::uint64_t ahead) {
     const Piece first = piece(0);
     const auto& answer = reply(42, ahead, 10_ms);
-    local_.reads_on(first);
     ASSERT_TRUE(local_.accept(answer, channel_));
     ASSERT_TRUE(local_.read(first, answer, 1_s, short_read_).ok());
   }
@@ -151,15 +151,21 @@ TEST_F(LocalReadsTest, WhatIsAllowedAheadIsReadWithoutAskingAndReported) {
   EXPECT_EQ(local_.report().reads(), 0U) << "the server knows of the first";
   EXPECT_TRUE(local_.read_ahead(piece(1000), 1_s));
   expect_bytes(1000);
-  EXPECT_TRUE(local_.read_ahead(piece(2000), 1_s + 9_ms));
-  EXPECT_FALSE(local_.read_ahead(piece(2500), 1_s + 9_ms)) << "past the end of what is allowed";
-  EXPECT_FALSE(local_.read_ahead(piece(500), 1_s + 9_ms)) << "before its begin";
+  EXPECT_FALSE(local_.read_ahead(piece(7500), 1_s + 9_ms)) << "past the end of what is allowed";
+  EXPECT_TRUE(local_.read_ahead(piece(500), 1_s + 9_ms)) << "anywhere before that";
   const wire::Took report = local_.report();
   EXPECT_EQ(report.reads(), 2U);
   EXPECT_EQ(report.bytes(), 2000U);
   EXPECT_EQ(local_.report().reads(), 0U) << "once";
-  EXPECT_TRUE(local_.reads_on(piece(3000))) << "a read ahead counts for who reads on";
-  EXPECT_FALSE(local_.reads_on(piece(3000)));
+  EXPECT_TRUE(local_.read_ahead(piece(4000), 1_s + 9_ms));
+  EXPECT_FALSE(local_.read_ahead(piece(4000), 1_s + 9_ms)) << "the bytes that were allowed are used up";
+}
+
+TEST_F(LocalReadsTest, MoreIsExpectedOfOneWhoReadsAgainOrBeginsWithMuch) {
+  EXPECT_FALSE(local_.expects_more(piece(0), 1000_B)) << "a small one";
+  EXPECT_TRUE(local_.expects_more(piece(5000), 1000_B)) << "the second";
+  EXPECT_TRUE(LocalReads().expects_more(piece(0), 999_B)) << "the begin of the object";
+  EXPECT_FALSE(LocalReads().expects_more(piece(1), 999_B));
 }
 
 TEST_F(LocalReadsTest, ThePermissionEndsWithItsTime) {

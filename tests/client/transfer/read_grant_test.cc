@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include "client/file_system.h"
-#include "env/real/store/file_store.h"
 #include "env/real/kv/lmdb_kv.h"
 #include "env/real/network/socket_network.h"
+#include "env/real/store/file_store.h"
 #include "server/data/data_server.h"
 #include "server/meta/meta_server.h"
 #include "tests/env/real/temporary_directory.h"
@@ -92,7 +92,7 @@ class ReadGrantTest : public testing::Test {
   std::unique_ptr<OpenFile> file_;
 };
 
-TEST_F(ReadGrantTest, OneWhoReadsOnAsksSeldomAndIsCountedInFull) {
+TEST_F(ReadGrantTest, AReaderOfTheWholeFileAsksSeldomAndIsCountedInFull) {
   start(4_MiB);
   for (unsigned i = 0; i < kBlocks; ++i) ASSERT_EQ(read(i), block(i)) << i;
   EXPECT_LT(reads(), kBlocks / 4);
@@ -109,13 +109,13 @@ TEST_F(ReadGrantTest, WithoutGrantsEachReadAsks) {
   EXPECT_EQ(reads(), kBlocks);
 }
 
-TEST_F(ReadGrantTest, ReadsHereAndThereAsk) {
+TEST_F(ReadGrantTest, ReadsHereAndThereAskSeldomToo) {
   start(4_MiB);
   for (unsigned i = 0; i < kBlocks; ++i) {
     const unsigned number = (i * 37 + 5) % kBlocks;
     ASSERT_EQ(read(number), block(number)) << number;
   }
-  EXPECT_GT(reads(), kBlocks / 2);
+  EXPECT_LT(reads(), kBlocks / 4);
 }
 
 TEST_F(ReadGrantTest, WhatIsWrittenMeanwhileIsSeen) {

@@ -322,8 +322,8 @@ TEST_F(DispatcherTest, ALocalReadMovesNothingAndIsGrantedMoreOnlyWhileNobodyWait
   decide({Decision::dispatch(2)});
   EXPECT_EQ(answered(), (std::vector<std::uint64_t>{1, 2})) << "nothing has to be waited for";
   EXPECT_EQ(connection_->sent[0].reply().taken(), 7U);
-  EXPECT_EQ(connection_->sent[0].reply().granted_end(), 0U) << "another one waits";
-  EXPECT_EQ(connection_->sent[1].reply().granted_end(), (256_KiB).count());
+  EXPECT_EQ(connection_->sent[0].reply().granted_bytes(), 0U) << "another one waits";
+  EXPECT_EQ(connection_->sent[1].reply().granted_bytes(), (128_KiB).count());
   EXPECT_EQ(session_->granted, 128_KiB);
   EXPECT_EQ(store_.reads, 0);
   EXPECT_TRUE(connection_->pushed.empty());

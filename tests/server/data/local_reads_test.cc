@@ -68,20 +68,29 @@ TEST_F(LocalReadsTest, TheReaderIsToldWhereTheObjectEnds) {
   EXPECT_EQ(transfer_->valid_end, 1_MiB);
 }
 
-TEST_F(LocalReadsTest, AGrantEndsWithTheWishTheLimitOrTheObject) {
+TEST_F(LocalReadsTest, AGrantIsNoMoreThanTheWishAndTheLimit) {
   const auto granted = [this](std::vector<Extent> extents, Bytes ahead) {
     const LocalReads reads = local_reads();
     EXPECT_TRUE(local_reads().offer(read(std::move(extents), 7, ahead)));
-    return reads.grant(*transfer_).end;
+    return reads.grant(*transfer_).bytes;
   };
-  EXPECT_EQ(granted({{0_B, 64_KiB}}, 100_KiB), 164_KiB);
-  EXPECT_EQ(granted({{0_B, 64_KiB}}, 10_MiB), 320_KiB);
-  EXPECT_EQ(granted({{960_KiB, 32_KiB}}, 10_MiB), 1_MiB);
-  EXPECT_EQ(granted({{960_KiB, 64_KiB}}, 10_MiB), 0_B) << "there is nothing more";
+  EXPECT_EQ(granted({{0_B, 64_KiB}}, 100_KiB), 100_KiB);
+  EXPECT_EQ(granted({{960_KiB, 64_KiB}}, 10_MiB), 256_KiB) << "anywhere in the object";
+  EXPECT_EQ(granted({{0_B, 4_KiB}, {8_KiB, 4_KiB}}, 10_KiB), 10_KiB);
   EXPECT_EQ(granted({{0_B, 64_KiB}}, 0_B), 0_B);
-  EXPECT_EQ(granted({{0_B, 4_KiB}, {8_KiB, 4_KiB}}, 100_KiB), 0_B) << "it does not read on";
-  EXPECT_EQ(session_->granted, 100_KiB + 256_KiB + 32_KiB);
-  EXPECT_EQ(local_reads().grant(read({{0_B, 64_KiB}}, 1, 1_MiB)).end, 0_B) << "its bytes were moved";
+  EXPECT_EQ(session_->granted, 100_KiB + 256_KiB + 10_KiB);
+  EXPECT_EQ(local_reads().grant(read({{0_B, 64_KiB}}, 1, 1_MiB)).bytes, 0_B) << "its bytes were moved";
+}
+
+TEST_F(LocalReadsTest, OneSmallReadComesInsideTheReplyRepeatedOnesAreLocal) {
+  Transfer& once = read({{0_B, 4_KiB}});
+  once.inside_reply = true;
+  EXPECT_FALSE(local_reads().offer(once));
+  EXPECT_TRUE(once.inside_reply);
+  Transfer& again = read({{0_B, 4_KiB}}, 1, 1_MiB);
+  again.inside_reply = true;
+  EXPECT_TRUE(local_reads().offer(again));
+  EXPECT_FALSE(again.inside_reply);
 }
 
 TEST_F(LocalReadsTest, NobodyCountsMoreThanWasGranted) {
@@ -102,7 +111,7 @@ TEST_F(LocalReadsTest, WhatIsGrantedAndNotToldIsBounded) {
   const LocalReads reads = local_reads();
   for (int i = 0; i < 1000; ++i) {
     ASSERT_TRUE(local_reads().offer(read({{0_B, 64_KiB}}, 7, 1_MiB)));
-    ASSERT_EQ(reads.grant(*transfer_).end, 320_KiB);
+    ASSERT_EQ(reads.grant(*transfer_).end, 1_MiB);
   }
   EXPECT_EQ(session_->granted, 256_KiB * 64);
 }
