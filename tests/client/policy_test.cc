@@ -9,9 +9,10 @@ namespace {
 
 class PolicyTest : public ClusterTest {
  protected:
-  void start_following(std::uint64_t seed = 1) {
+  void start_following(std::uint64_t seed = 1, const std::string& policy = "fcfs") {
     SimClusterOptions options;
     options.seed = seed;
+    options.policy = policy;
     options.servers = 3;
     options.coordinated = true;
     start(options);
@@ -169,7 +170,7 @@ TEST_F(PolicyTest, WhoeverIsLostAtWhicheverStepAllEndWithTheSame) {
 }
 
 TEST_F(PolicyTest, MovesTheQueueWithoutLoss) {
-  start_following();
+  start_following(1, "fcfs;dispatch_depth=1");  // one of several at a time: the store is in memory
   auto file = open("/f");
   const auto bytes = random_bytes(48U << 20U, 5);
   std::optional<Status> wrote;

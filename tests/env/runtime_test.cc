@@ -117,6 +117,25 @@ TEST_F(Runtime, TimerHeapSurvivesManyRandomArmsAndDisarms) {
   EXPECT_TRUE(std::is_sorted(fired.begin(), fired.end()));
 }
 
+TEST_F(Runtime, AStartedTaskRunsAtOnceAndBelongsToItsScopeIfItWaits) {
+  int woken = 0;
+  int destroyed = 0;
+  Scope scope(executor_);
+  long sum = 0;
+  scope.start(sum_of_ready(10, sum));
+  EXPECT_EQ(sum, 45) << "nothing has run since";
+  EXPECT_EQ(scope.size(), 0U);
+  scope.start(sleeper(clock_, 1_ms, woken, destroyed));
+  scope.start(sleeper(clock_, 5_ms, woken, destroyed));
+  EXPECT_EQ(scope.size(), 2U);
+  clock_.advance(1_ms);
+  EXPECT_EQ(woken, 1);
+  EXPECT_EQ(scope.size(), 1U);
+  scope.cancel();
+  EXPECT_EQ(woken, 1);
+  EXPECT_EQ(destroyed, 2);
+}
+
 TEST_F(Runtime, DestroyingAScopeCancelsItsTasksAndTheirTimers) {
   int woken = 0;
   int destroyed = 0;

@@ -62,9 +62,9 @@ constexpr bool may_follow(TransferState from, TransferState to) {
 
 // See server/data/local_reads.h.
 struct LocalRead {
-  std::uint64_t known =
-      0;        // the key of the file that the client has; 1: it has none yet; 0: it cannot read by itself
-  Bytes ahead;  // how much more it would read without asking
+  // The key of the file that the client has; 1: it has none yet; 0: it cannot read by itself.
+  std::uint64_t known = 0;
+  Bytes ahead;            // how much more it would read without asking
   std::uint64_t key = 0;  // of the file that it reads from by itself; 0: its bytes are moved
   Bytes object_length;    // when the file was shared
 };
@@ -76,6 +76,7 @@ struct TransferLists {
   std::vector<std::byte> inside;  // the bytes of a small read, or of a small write that was pulled early
 };
 
+// Its memory comes from the pool of coroutine frames, as it comes and goes with those that serve it.
 struct Transfer : TransferLists, detail::FramePool {
   // What the client asks for, beside extents and region.
   std::uint64_t frame = 0;  // its id of the request, repeated in the reply
