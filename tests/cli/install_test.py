@@ -76,6 +76,15 @@ class Install(CommandTest):
         self.call(program, env=self.environment)
         self.assertEqual(self.tutti("cat", "/from-c"), "hello")
 
+        # The environment means the same to a program and to the command.
+        named = {"TUTTI_APPLICATION": "0x10", "LSB_JOBID": "77"}
+        self.call(program, env={**self.environment, **named})
+        with open(self.local("data"), "wb") as file:
+            file.write(bytes(100))
+        self.tutti("put", self.local("data"), "/from-command", env=named)
+        rows = {row["application"]: row for row in self.json("status", "--apps")["applications"]}
+        self.assertEqual((rows[16]["writes"], rows[16]["job"]), (2, "77"))
+
     def test_cpp_program_with_cmake(self):
         os.mkdir(self.local("project"))
         self.write("project/CMakeLists.txt", CMAKE_PROJECT)
