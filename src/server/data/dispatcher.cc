@@ -282,7 +282,7 @@ void Dispatcher::end_task(Turn& turn) {
 
 void Dispatcher::count_local_reads(ClientSession& session, std::uint64_t application,
                                    const wire::Took& claim) {
-  const LocalReads::Told told = LocalReads::told(session, claim);
+  const LocalReadGrants::Told told = LocalReadGrants::told(session, claim);
   if (told.reads == 0) return;
   const Nanos now = env_.clock.now();
   const Accounting::Slot slot = accounting_.arrived(application, session.program, session.job, now);
@@ -310,7 +310,8 @@ void Dispatcher::reply(const Transfer& transfer) {
                                 transfer.inside.size());
   }
   const bool quiet = queued_ + in_service_ == 0;  // nobody waits: its client may read more without asking
-  const LocalReads::Grant ahead = status.ok() && quiet ? local_reads_.grant(transfer) : LocalReads::Grant();
+  const LocalReadGrants::Grant ahead =
+      status.ok() && quiet ? local_reads_.grant(transfer) : LocalReadGrants::Grant();
   reply_.Finish(wire::CreateTransferReply(reply_, static_cast<std::uint16_t>(status.code()), message,
                                           transfer.valid_end.count(), bytes, boot_, transfer.local.key,
                                           ahead.end.count(), ahead.time.count(), ahead.bytes.count()));

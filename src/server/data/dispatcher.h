@@ -128,7 +128,7 @@ class Dispatcher {
   std::size_t in_service_ = 0;
   std::size_t sending_ = 0;  // turns that are over while the network still has their bytes
   EarlyPulls early_;
-  LocalReads local_reads_;
+  LocalReadGrants local_reads_;
   Bytes memory_;
   Totals totals_;
   std::optional<Advice> advice_;

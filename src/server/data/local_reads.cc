@@ -12,7 +12,7 @@ constexpr std::uint64_t kMostGrants = 64;
 
 }  // namespace
 
-bool LocalReads::offer(Transfer& transfer) {
+bool LocalReadGrants::offer(Transfer& transfer) {
   LocalRead& local = transfer.local;
   if (!shareable_ || local.known == 0) return false;
   // One small read is not worth a file.
@@ -30,7 +30,7 @@ bool LocalReads::offer(Transfer& transfer) {
   return true;
 }
 
-LocalReads::Grant LocalReads::grant(const Transfer& transfer) const {
+LocalReadGrants::Grant LocalReadGrants::grant(const Transfer& transfer) const {
   const Bytes bytes = std::min(transfer.local.ahead, most_ahead_);
   if (transfer.local.key == 0 || bytes == 0_B || transfer.local.object_length == 0_B) return {};
   Bytes& granted = transfer.session->granted;
@@ -38,7 +38,7 @@ LocalReads::Grant LocalReads::grant(const Transfer& transfer) const {
   return {transfer.local.object_length, bytes, kGrantTime};
 }
 
-LocalReads::Told LocalReads::told(ClientSession& session, const wire::Took& claim) {
+LocalReadGrants::Told LocalReadGrants::told(ClientSession& session, const wire::Took& claim) {
   Told told;
   told.bytes = std::min(Bytes(claim.bytes()), session.granted);
   told.reads = std::min(claim.reads(), told.bytes.count());

@@ -1,4 +1,4 @@
-// LocalReads: reads that a client on this host does by itself.
+// LocalReadGrants: reads that a client on this host does by itself.
 //
 // Where the store shares its objects, their bytes need not be moved: the server gives the client a file, tells it when
 // its turn has come, and the client copies from the file at its own expense. While nobody else waits, a client that reads
@@ -16,10 +16,10 @@
 
 namespace tutti {
 
-class LocalReads {
+class LocalReadGrants {
  public:
   // The most that may be read without asking is `most_ahead`. The store must outlive this.
-  LocalReads(Store& store, Bytes most_ahead)
+  LocalReadGrants(Store& store, Bytes most_ahead)
       : store_(store), shareable_(store.traits().shareable), most_ahead_(most_ahead) {}
 
   // The turn of a read has come: its client reads by itself from now on if it can and the object is shared; see

@@ -45,8 +45,12 @@ class FakeConnection final : public Connection {
   std::uint64_t expose(std::span<const Segment>, Access) override { return 0; }
   void withdraw(std::uint64_t) override {}
   [[nodiscard]] bool needs_segments() const override { return true; }
-  Task<Status> pull(const Region&, Bytes, std::span<std::byte>) override { co_return Status(); }
-  Task<Status> push(std::span<const std::byte>, const Region&, Bytes) override { co_return Status(); }
+  Task<Status> pull(const Region& /*from*/, Bytes /*offset*/, Places /*into*/) override {
+    co_return Status();
+  }
+  Task<Status> push(ConstPlaces /*from*/, const Region& /*to*/, Bytes /*offset*/) override {
+    co_return Status();
+  }
   [[nodiscard]] bool takes_files() const override { return local; }
   std::shared_ptr<const SharedFile> given(std::uint64_t key) override { return files[key]; }
 

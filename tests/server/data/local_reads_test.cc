@@ -26,7 +26,7 @@ class LocalReadsTest : public testing::Test {
     transfer_->session = session_;
     return *transfer_;
   }
-  LocalReads local_reads() { return {store_, 256_KiB}; }
+  LocalReadGrants local_reads() { return {store_, 256_KiB}; }
 
   Simulation simulation_{1};
   ScriptedStore store_{simulation_.executor()};
@@ -70,7 +70,7 @@ TEST_F(LocalReadsTest, TheReaderIsToldWhereTheObjectEnds) {
 
 TEST_F(LocalReadsTest, AGrantIsNoMoreThanTheWishAndTheLimit) {
   const auto granted = [this](std::vector<Extent> extents, Bytes ahead) {
-    const LocalReads reads = local_reads();
+    const LocalReadGrants reads = local_reads();
     EXPECT_TRUE(local_reads().offer(read(std::move(extents), 7, ahead)));
     return reads.grant(*transfer_).bytes;
   };
@@ -95,20 +95,20 @@ TEST_F(LocalReadsTest, OneSmallReadComesInsideTheReplyRepeatedOnesAreLocal) {
 
 TEST_F(LocalReadsTest, NobodyCountsMoreThanWasGranted) {
   session_->granted = 100_KiB;
-  LocalReads::Told told = LocalReads::told(*session_, wire::Took((60_KiB).count(), 15));
+  LocalReadGrants::Told told = LocalReadGrants::told(*session_, wire::Took((60_KiB).count(), 15));
   EXPECT_EQ(told.bytes, 60_KiB);
   EXPECT_EQ(told.reads, 15U);
   EXPECT_EQ(session_->granted, 40_KiB);
-  told = LocalReads::told(*session_, wire::Took(~std::uint64_t{0}, ~std::uint64_t{0}));
+  told = LocalReadGrants::told(*session_, wire::Took(~std::uint64_t{0}, ~std::uint64_t{0}));
   EXPECT_EQ(told.bytes, 40_KiB);
   EXPECT_EQ(told.reads, (40_KiB).count()) << "a read has a byte at least";
-  told = LocalReads::told(*session_, wire::Took(1, 1));
+  told = LocalReadGrants::told(*session_, wire::Took(1, 1));
   EXPECT_EQ(told.reads, 0U);
   EXPECT_EQ(session_->granted, 0_B);
 }
 
 TEST_F(LocalReadsTest, WhatIsGrantedAndNotToldIsBounded) {
-  const LocalReads reads = local_reads();
+  const LocalReadGrants reads = local_reads();
   for (int i = 0; i < 1000; ++i) {
     ASSERT_TRUE(local_reads().offer(read({{0_B, 64_KiB}}, 7, 1_MiB)));
     ASSERT_EQ(reads.grant(*transfer_).end, 1_MiB);
