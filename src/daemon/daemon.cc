@@ -67,6 +67,7 @@ Result<std::unique_ptr<Daemon>> prepare(const DaemonOptions& options, const std:
   if (!signals.ok()) return signals.status();
   daemon->signals = *std::move(signals);
   raise_descriptor_limit();
+  daemon->loop.set_spin(kSpin);
   daemon->network = std::make_unique<SocketNetwork>(daemon->loop, daemon->config.socket_options(log));
   return daemon;
 }

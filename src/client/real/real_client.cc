@@ -20,7 +20,7 @@ Log client_log(std::string_view name, std::optional<LogLevel> level, const Envir
 }
 
 RealClient::RealClient(RealClientOptions options) : options_(std::move(options)), random_(system_random()) {
-  loop_.set_spin(kClientSpin);
+  loop_.set_spin(kSpin);
   if (options_.program.empty()) options_.program = program_invocation_short_name;
   if (options_.job.empty()) options_.job = job_identity(options_.environment).job;
 }

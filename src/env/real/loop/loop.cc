@@ -18,6 +18,7 @@ namespace {
 constexpr std::uint32_t kReadEvents = EPOLLIN | EPOLLRDHUP | EPOLLET;
 constexpr int kEventsPerTurn = 64;
 constexpr std::uint32_t kMostSpinMisses = 10;
+constexpr Nanos kGaveWay = 300_us;
 
 template <typename ClockType>
 Nanos since_epoch() {
@@ -81,8 +82,7 @@ int Loop::take_events(const timespec* patience) {
   return count;
 }
 
-// True if events came. In vain, or when giving way cost much more than the limit (cores are scarce), the next
-// attempts are skipped, twice as many each time.
+// True if events came. After an attempt in vain the next ones are skipped, twice as many each time.
 bool Loop::spin() {
   if (spin_pause_ > 0) {
     --spin_pause_;
@@ -90,20 +90,20 @@ bool Loop::spin() {
   }
   const timespec none{};
   const Nanos started = clock_.now();
-  bool found = false;
-  Nanos took;
-  do {
-    found = take_events(&none) > 0;
-    if (!found) ::sched_yield();
-    took = clock_.now() - started;
-  } while (!found && took < spin_limit_);
-  if (found && took < spin_limit_ * 2) {
-    spin_misses_ = 0;
-  } else {
-    spin_misses_ = std::min(spin_misses_ + 1, kMostSpinMisses);
-    spin_pause_ = 1U << spin_misses_;
+  for (Nanos before = started; before - started < spin_limit_;) {
+    if (take_events(&none) > 0) {
+      spin_misses_ = 0;
+      return true;
+    }
+    ::sched_yield();
+    const Nanos after = clock_.now();
+    // Whoever has the core computes: one that sleeps is woken sooner than one that has given way gets its turn.
+    if (after - before > kGaveWay) break;
+    before = after;
   }
-  return found;
+  spin_misses_ = std::min(spin_misses_ + 1, kMostSpinMisses);
+  spin_pause_ = 1U << spin_misses_;
+  return false;
 }
 
 Status Loop::control(int operation, int fd, std::uint32_t events, FdWatch* watch) {

@@ -30,8 +30,9 @@ class RealClock final : public Clock {
 
 class FdWatch;
 
-// For set_spin() of a client: about what it costs to wake a sleeping core.
-inline constexpr Nanos kClientSpin = 50_us;
+// For set_spin() of clients and daemons: a few times what it costs to wake a sleeping core, so that a core stays awake
+// from one message of a busy peer to its next, also if others are served in between.
+inline constexpr Nanos kSpin = 300_us;
 
 class Loop {
  public:
@@ -66,9 +67,9 @@ class Loop {
   // One turn: runs what is ready, waits for events for at most `timeout`, runs what they made ready.
   void run_once(Nanos timeout);
 
-  // Before it sleeps, the loop may look for events for up to `limit`, giving way to others meanwhile: for a
-  // client whose answer comes sooner than a sleeping core wakes. It stops doing so for a while when looking was in
-  // vain or when others needed the core. Off (0) unless asked for; never for daemons.
+  // Before it sleeps, the loop may look for events for up to `limit`, giving way to others meanwhile: waking a sleeping
+  // core takes longer than most answers. It stops doing so for a while when looking was in vain, or when a process that
+  // computes has the core, so a quiet process uses no CPU. Off (0) unless asked for.
   void set_spin(Nanos limit) { spin_limit_ = limit; }
 
   // Resumes after the loop has looked at its descriptors: for work that would otherwise keep others waiting.
