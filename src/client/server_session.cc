@@ -25,7 +25,7 @@ Answer answer_of(Status status) {
 }
 
 ServerSession::ServerSession(const Env& env, const SessionInfo& info, std::string name, std::string address,
-                       ClusterClock* cluster_clock)
+                             ClusterClock* cluster_clock)
     : env_(env),
       info_(info),
       name_(std::move(name)),

@@ -75,9 +75,9 @@ class LocalReadsTest : public testing::Test {
   }
   // A piece of 1,000 bytes.
   Piece piece(std::uint64_t offset) {
+    buffer_.assign(1000, std::byte{0xee});
     extent_ = {Bytes(offset), 1000_B};
     segment_ = {reinterpret_cast<std::uint64_t>(buffer_.data()), 1000};
-    buffer_.assign(1000, std::byte{0xee});
     return Piece{0, 1000_B, {&extent_, 1}, {&segment_, 1}};
   }
   // The answer to a read: the file with this key, all there, and what is allowed ahead.
