@@ -71,7 +71,7 @@ Status serve_data(Daemon& daemon, std::uint32_t index) {
   if (!store.ok()) return store.status();
   const bool rotational = config.device == "hdd" ||
                           (config.device == "none" && on_rotating_disk(daemon.state.store_path(daemon.name)));
-  auto policy = make_request_policy(with_default_interval(config.policy, rotational));
+  auto policy = make_request_policy(for_device(config.policy, rotational));
   if (!policy.ok()) return policy.status();
   const auto modelled = modelled_device(daemon.loop.clock(), **store, config.device);
   DataServerOptions options;

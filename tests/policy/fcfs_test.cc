@@ -14,7 +14,6 @@ QueuedRequest request(std::uint64_t id, std::uint64_t object, std::uint64_t bloc
   made.length = 4_KiB;
   made.end = made.offset + made.length;
   made.write = write;
-  made.in_memory = true;
   return made;
 }
 
@@ -50,17 +49,35 @@ TEST(FcfsPolicy, WhatIsNotInEachOthersWayIsServedAtTheSameTime) {
   EXPECT_EQ(drain(policy), (std::vector<std::uint64_t>{3, 4}));
 }
 
-TEST(FcfsPolicy, OneObjectOnADeviceIsServedOneRequestAtATime) {
+TEST(FcfsPolicy, InterleavedWritersOfOneObjectDoNotWaitForEachOther) {
   FcfsPolicy policy(16);
-  for (const std::uint64_t id : {1U, 2U, 3U}) {
-    QueuedRequest read = request(id, 7, id, false);
-    read.in_memory = false;
-    policy.add(read, 0_ns);
+  std::vector<Extent> even;
+  std::vector<Extent> odd;
+  for (std::uint64_t i = 0; i < 100; ++i) (i % 2 == 0 ? even : odd).push_back({4_KiB * i, 4_KiB});
+  QueuedRequest first = request(1, 7);
+  first.extents = even;
+  first.end = even.back().end();
+  QueuedRequest second = request(2, 7, 1);
+  second.extents = odd;
+  second.end = odd.back().end();
+  QueuedRequest third = request(3, 7, 99, false);
+  policy.add(first, 0_ns);
+  policy.add(second, 0_ns);
+  policy.add(third, 0_ns);  // reads what the second writes
+  EXPECT_EQ(drain(policy), (std::vector<std::uint64_t>{1, 2}));
+  policy.served(2, 4_KiB, true, 0_ns);
+  EXPECT_EQ(drain(policy), (std::vector<std::uint64_t>{3}));
+}
+
+TEST(FcfsPolicy, OneObjectIsServedByAsManyRequestsAsTheDepthAllows) {
+  FcfsPolicy policy(16);
+  std::vector<std::uint64_t> first;
+  for (std::uint64_t id = 1; id <= 20; ++id) {
+    policy.add(request(id, 7, id, id % 2 == 0), 0_ns);
+    if (id <= 16) first.push_back(id);
   }
-  EXPECT_EQ(drain(policy), (std::vector<std::uint64_t>{1}));
-  policy.served(1, 4_KiB, true, 0_ns);
-  EXPECT_EQ(drain(policy), (std::vector<std::uint64_t>{2}));
-  EXPECT_EQ(policy.queued(), 1U);
+  EXPECT_EQ(drain(policy), first);
+  EXPECT_EQ(policy.queued(), 4U);
 }
 
 TEST(FcfsPolicy, ObjectsAreServedAtTheSameTimeUpToTheDepth) {

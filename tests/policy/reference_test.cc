@@ -21,7 +21,11 @@ struct Waiting {
   QueuedRequest request;
   bool in_service = false;
   std::uint64_t sweep = 0;
+  Bytes served;
 };
+
+// What a turn that does not finish a request serves of it.
+constexpr Bytes kServed = 4_KiB;
 
 bool conflict(const QueuedRequest& a, const QueuedRequest& b) {
   return a.object == b.object && (a.write || b.write) && a.offset < b.end && b.offset < a.end;
@@ -34,7 +38,7 @@ class WindowReference {
 
   void add(const QueuedRequest& request) {
     Group& group = groups_[key(request)];
-    all_.push_back({request, false, group.sweep + (place(request) < group.reached ? 1 : 0)});
+    all_.push_back({request, false, group.sweep + (place(request) < group.reached ? 1 : 0), Bytes()});
     ++group.members;
     const std::uint64_t tag = std::max(request.bottleneck, request.length).count();
     if (options_.load == WindowOptions::Load::burst) {
@@ -45,26 +49,38 @@ class WindowReference {
   }
   // 0: nothing to dispatch.
   std::uint64_t next() {
-    Waiting* best = nullptr;
     std::size_t busy = 0;
+    Bytes in_flight;
+    std::map<Key, Waiting*> heads;  // who is first in each group
     for (Waiting& each : all_) {
-      busy += each.in_service ? 1 : 0;
-      if (!each.in_service && (best == nullptr || rank(each) < rank(*best))) best = &each;
+      if (each.in_service) {
+        ++busy;
+        in_flight +=
+            std::min(each.request.length - std::min(each.served, each.request.length), options_.quantum);
+        continue;
+      }
+      Waiting*& head = heads[key(each.request)];
+      if (head == nullptr || rank(each) < rank(*head)) head = &each;
+    }
+    if (busy >= options_.dispatch_depth || (busy > 0 && in_flight >= options_.budget)) return 0;
+    Waiting* best = nullptr;
+    for (const auto& [group, head] : heads) {
+      const bool blocked = std::any_of(all_.begin(), all_.end(), [&](const Waiting& each) {
+        return each.in_service && conflict(each.request, head->request);
+      });
+      if (!blocked && (best == nullptr || rank(*head) < rank(*best))) best = head;
     }
     if (best == nullptr) return 0;
-    bool alike = busy < options_.together;
-    for (const Waiting& each : all_) {
-      alike = alike && (!each.in_service || key(each.request) == key(best->request));
-      if (each.in_service && conflict(each.request, best->request)) return 0;
-    }
-    if (busy >= options_.dispatch_depth && !alike) return 0;
     best->in_service = true;
     Group& group = groups_[key(best->request)];
     group.sweep = best->sweep;
     group.reached = place(best->request);
     return best->request.id;
   }
-  void give_back(std::uint64_t id) { find(id)->in_service = false; }
+  void give_back(std::uint64_t id) {
+    find(id)->in_service = false;
+    find(id)->served += kServed;
+  }
   void remove(std::uint64_t id) {
     const auto found = find(id);
     const auto group = groups_.find(key(found->request));
@@ -126,7 +142,7 @@ class WindowReference {
 class FcfsReference {
  public:
   explicit FcfsReference(std::size_t depth) : depth_(depth) {}
-  void add(const QueuedRequest& request) { all_.push_back({request, false}); }
+  void add(const QueuedRequest& request) { all_.push_back({request, false, 0, Bytes()}); }
   // The oldest that none before it in line and none in service stands in the way of.
   std::uint64_t next() {
     std::size_t busy = 0;
@@ -138,15 +154,12 @@ class FcfsReference {
       held_up.insert(each.request.object);
       bool free = true;
       for (const Waiting& other : all_)
-        free = free && !(other.in_service && exclude(each.request, other.request));
+        free = free && !(other.in_service && conflict(each.request, other.request));
       if (!free) continue;
       each.in_service = true;
       return each.request.id;
     }
     return 0;
-  }
-  static bool exclude(const QueuedRequest& a, const QueuedRequest& b) {
-    return conflict(a, b) || (a.object == b.object && !(a.in_memory && b.in_memory));
   }
   void give_back(std::uint64_t id) { find(id)->in_service = false; }
   void remove(std::uint64_t id) { all_.erase(find(id)); }
@@ -175,7 +188,6 @@ QueuedRequest random_request(Random& random, std::uint64_t id, Nanos now) {
   request.length = 4_KiB * (1 + random.below(256));
   request.end = request.offset + 4_KiB * (1 + random.below(4));
   request.write = random.chance(0.5);
-  request.in_memory = random.chance(0.7);
   if (random.chance(0.7)) request.bottleneck = 4_KiB * random.below(4096);
   return request;
 }
@@ -214,7 +226,7 @@ std::vector<std::uint64_t> compare(RequestPolicy& policy, Reference reference, s
     } else if (!busy.empty() && dice % 2 == 0) {
       const std::uint64_t served = pick(busy);
       const bool finished = random.chance(0.6);
-      policy.served(served, 4_KiB, finished, now);
+      policy.served(served, kServed, finished, now);
       if (finished) {
         reference.remove(served);
       } else {
@@ -247,7 +259,7 @@ TEST(PolicyReference, WindowAgreesInEveryVariantAndRepeats) {
         options.load = load;
         options.interval = 250_ms;
         options.dispatch_depth = depth;
-        options.together = load == WindowOptions::Load::burst ? 1 : 3;
+        options.budget = load == WindowOptions::Load::burst ? 512_KiB : 12_KiB;
         options.patience = depth;
         WindowPolicy policy(options);
         WindowPolicy again(options);

@@ -144,7 +144,7 @@ Result<Report> run(const Globals& globals) {
       "read of {} each",
       kApplications, kRanks, program->library, kServers, kRounds, to_string(kRequest));
   std::vector<double> completions;
-  for (const std::string& policy : {std::string("fcfs"), uncoordinated(), coordinated(Medium::hdd)}) {
+  for (const std::string& policy : {std::string("fcfs"), fcfs_single(), default_window(Medium::hdd)}) {
     const auto completion = mean_completion(globals, *program, cluster.state(), policy, interrupt->get());
     if (!completion.ok()) return completion.status().with_context(policy);
     completions.push_back(*completion);

@@ -59,7 +59,7 @@ bool PolicyChanger::agreed(const ClusterPolicy& policy) {
   const Coordinator* coordinator = world_.cluster.coordinator();
   if (coordinator == nullptr) return false;
   const bool rotational = world_.cluster.options().data.rotational;
-  const std::string name = (*make_request_policy(with_default_interval(policy.policy, rotational)))->name();
+  const std::string name = (*make_request_policy(for_device(policy.policy, rotational)))->name();
   for (std::uint32_t server = 0; server < world_.cluster.servers(); ++server) {
     DataServer* data = world_.cluster.data_server(server);
     if (data == nullptr || coordinator->members().member(server) == nullptr ||

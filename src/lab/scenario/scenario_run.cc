@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "env/scope.h"
-#include "lab/sim/barrier.h"
 #include "lab/scenario/scenario.h"
+#include "lab/sim/barrier.h"
 
 namespace tutti {
 namespace {
@@ -89,7 +89,8 @@ void Run::choose_places(Application& application) {
 void Run::make_application(const ApplicationSpec& spec) {
   auto application = std::make_unique<Application>();
   application->spec = &spec;
-  application->barrier = std::make_unique<Barrier>(cluster_.simulation().executor(), spec.processes);
+  application->barrier = std::make_unique<Barrier>(cluster_.simulation().executor(), spec.processes,
+                                                   scenario_.cluster.nic, random_.fork());
   application->result.name = spec.name;
   application->result.id = spec.id;
   application->result.processes = spec.processes;
@@ -186,7 +187,7 @@ Task<void> Run::work(Application& application, Process& process) {
   co_await go_.wait();
   co_await clock.sleep_until(began_ + spec.start + process.delay);
   for (std::size_t i = 0; i < process.places.size(); ++i) {
-    if (spec.barrier && i > 0) co_await application.barrier->arrive();
+    if (spec.barrier && i > 0) co_await application.barrier->arrive(process.rank, clock);
     if (i > 0 && spec.think > Nanos()) co_await clock.sleep(spec.think);
     const Nanos begin = clock.now();
     result.start = std::min(result.start, begin);

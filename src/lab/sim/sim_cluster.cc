@@ -77,8 +77,10 @@ Result<std::unique_ptr<SimCluster>> SimCluster::create(const SimClusterOptions& 
   std::unique_ptr<SimCluster> cluster(new SimCluster(options));
   const bool phantom = options.storage.phantom;
   SimStorageOptions each = options.storage;
-  if (each.store.placement.salt == 0) each.store.placement.salt = mix64(options.seed) | 1U;
+  const std::uint64_t salt =
+      each.store.placement.salt == 0 ? mix64(options.seed) | 1U : each.store.placement.salt;
   for (std::uint32_t server = 0; server < options.servers; ++server) {
+    each.store.placement.salt = options.placed_alike ? salt : mix64(salt + server) | 1U;
     auto storage =
         SimStorage::create(cluster->clock(data_node(server)), each, cluster->simulation_.random().fork());
     if (!storage.ok()) return storage.status().with_context(fmt::format("data server {}", server));

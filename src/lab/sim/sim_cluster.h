@@ -34,6 +34,7 @@ struct SimClusterOptions {
   NicModel nic;
   FabricOptions fabric;
   SimStorageOptions storage;
+  bool placed_alike = true;  // objects lie at the same places on all data servers
   std::string policy = "fcfs";
   // For experiments with policies that the product does not have; `policy` then only names it. By data server.
   std::function<std::unique_ptr<RequestPolicy>(std::uint32_t)> policy_maker;

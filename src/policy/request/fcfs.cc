@@ -32,12 +32,8 @@ void FcfsPolicy::add(const QueuedRequest& request, Nanos /*now*/) {
     if (lane >= object_of_.size()) object_of_.resize(std::size_t{lane} + 1);
     object_of_[lane] = request.object;
   }
-  // One that needs the device claims all of the object.
-  const Sweeps::Claim claim = request.in_memory
-                                  ? Sweeps::Claim{request.object, request.offset, request.end, request.write}
-                                  : Sweeps::Claim{request.object, 0_B, Bytes::max(), true};
   const bool first = lanes_.empty(lane);
-  lanes_.push(lane, request.id, Sweeps::Place(), claim);
+  lanes_.push(lane, request.id, Sweeps::Place(), Sweeps::claim_of(request));
   if (first) settle(lane);
 }
 

@@ -1,9 +1,9 @@
-// fcfs: first come, first served, as PVFS2 does it. The baseline of every comparison.
+// fcfs: first come, first served, as PVFS2 2.8 does it. The baseline of every comparison.
 //
-// One queue per object, served in order of arrival, one request of an object at a time; up to dispatch_depth requests at
-// once in all, the ones that came first. Objects in memory need no device to be kept from seeking: of those, requests that
-// touch other bytes, or only read, are served at once; one that has to wait for another holds up those of its object that
-// came later. Whole requests, no quanta.
+// In order of arrival, up to dispatch_depth requests at once, 16 as PVFS2's TroveMaxConcurrentIO, those of one object too.
+// Only requests that touch the same bytes, and not only to read, follow each other (PVFS2 leaves that to chance): one that
+// has to wait holds up those of its object that came later. Whole requests, no quanta. `dispatch_depth=1` is the single file
+// that the paper on window coordination compares with.
 #pragma once
 
 #include <cstdint>

@@ -8,10 +8,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/extent.h"
 #include "base/status.h"
 #include "base/units.h"
 #include "policy/request/advice.h"
@@ -30,7 +32,9 @@ struct QueuedRequest {
   Bytes end;     // to here
   Bytes length;  // in all
   bool write = false;
-  bool in_memory = false;  // no device is needed to serve it
+  // The extents, ascending and apart, if they are known: alive as long as the policy has the request. Empty: all from
+  // offset to end counts as touched.
+  std::span<const Extent> extents;
   // What the client says its most loaded server has to move: of this operation, or of the whole burst of the
   // application; the same on all servers. 0: unknown.
   Bytes bottleneck;

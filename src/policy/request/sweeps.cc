@@ -1,8 +1,28 @@
 #include "policy/request/sweeps.h"
 
+#include <algorithm>
 #include <cassert>
 
 namespace tutti {
+
+bool Sweeps::meet(const Claim& a, const Claim& b) {
+  const Extent whole_a{a.begin, a.end - a.begin};
+  const Extent whole_b{b.begin, b.end - b.begin};
+  const std::span<const Extent> left = a.extents.empty() ? std::span(&whole_a, 1) : a.extents;
+  const std::span<const Extent> right = b.extents.empty() ? std::span(&whole_b, 1) : b.extents;
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (i < left.size() && j < right.size()) {
+    if (left[i].end() <= right[j].offset) {
+      ++i;
+    } else if (right[j].end() <= left[i].offset) {
+      ++j;
+    } else {
+      return true;
+    }
+  }
+  return false;
+}
 
 Sweeps::Lane Sweeps::open() {
   if (free_lanes_.empty()) {
@@ -51,8 +71,10 @@ std::uint64_t Sweeps::take(Lane lane) {
   return turn.id;
 }
 
-void Sweeps::give_back(std::uint64_t id) {
+void Sweeps::give_back(std::uint64_t id, Bytes served) {
   const std::uint32_t entry = index_.find(id);
+  Bytes& left = entries_[entry].claim.left;
+  left -= std::min(served, left);
   lanes_[entries_[entry].lane].line.push(places_, entry, entries_[entry].turn);
   --in_service_;
 }

@@ -11,11 +11,14 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "base/extent.h"
 #include "base/units.h"
 #include "policy/request/flat_map.h"
 #include "policy/request/indexed_heap.h"
+#include "policy/request/policy.h"
 
 namespace tutti {
 
@@ -32,11 +35,17 @@ class Sweeps {
     std::uint64_t object = 0;
     Bytes begin, end;
     bool write = false;
+    std::span<const Extent> extents;  // ascending; empty: all from begin to end
+    Bytes left;                       // how many bytes have not been served
     // Both touch the same bytes, and one of them changes them.
     [[nodiscard]] bool conflicts(const Claim& other) const {
-      return object == other.object && (write || other.write) && begin < other.end && other.begin < end;
+      return object == other.object && (write || other.write) && begin < other.end && other.begin < end &&
+             meet(*this, other);
     }
   };
+  static Claim claim_of(const QueuedRequest& request) {
+    return {request.object, request.offset, request.end, request.write, request.extents, request.length};
+  }
 
   Lane open();
   // The lane holds nothing, in line or in service.
@@ -47,8 +56,8 @@ class Sweeps {
   void push(Lane lane, std::uint64_t id, const Place& place) { push(lane, id, place, Claim()); }
   // Takes who is next in the lane into service.
   std::uint64_t take(Lane lane);
-  // From service back into the line.
-  void give_back(std::uint64_t id);
+  // From service back into the line, with `served` bytes less to serve.
+  void give_back(std::uint64_t id, Bytes served = Bytes());
   // Forgets a request, in line or in service.
   void forget(std::uint64_t id);
 
@@ -64,6 +73,9 @@ class Sweeps {
   [[nodiscard]] std::size_t in_service() const { return in_service_; }
 
  private:
+  // Whether two claims that lie within each other's bounds have a byte in common.
+  [[nodiscard]] static bool meet(const Claim& a, const Claim& b);
+
   struct Turn {
     std::uint64_t sweep = 0;
     Place place;

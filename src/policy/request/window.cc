@@ -11,12 +11,9 @@ namespace {
 // A tag is the client's word; a sum of tags must not wrap.
 constexpr std::uint64_t kLargestLoad = std::uint64_t{1} << 48U;
 
-// An adaptive grid begins one step longer: while nothing is known of the load, a window that ends in the middle of a
-// burst costs more than one that is too long.
 WindowGrid make_grid(const WindowOptions& options) {
   if (!options.adaptive) return WindowGrid(options.interval);
-  const Nanos first = std::min(options.interval * 2, options.max_interval);
-  return {first, options.min_interval, options.max_interval};
+  return {options.interval, options.min_interval, options.max_interval, options.rounds};
 }
 
 Result<std::unique_ptr<RequestPolicy>> make(const Parameters& parameters) {
@@ -42,10 +39,11 @@ void WindowPolicy::add(const QueuedRequest& request, Nanos now) {
   const Lane lane = group_of(request);
   const bool swept = options_.within == WindowOptions::Within::offset;
   lanes_.push(lane, request.id, swept ? Sweeps::Place{request.object, request.offset} : Sweeps::Place(),
-              {request.object, request.offset, request.end, request.write});
+              Sweeps::claim_of(request));
   Group& group = groups_[lane];
   add_load(group, request);
   group.rank = rank_of(group);
+  unblock(lane);  // another one may be its head now
   if (heads_.contains(lane)) {
     if (options_.order == WindowOptions::Order::smallest) heads_.update(lane, group.rank);
   } else {
@@ -55,50 +53,80 @@ void WindowPolicy::add(const QueuedRequest& request, Nanos now) {
 }
 
 Decision WindowPolicy::next(Nanos /*now*/) {
-  if (heads_.empty()) return Decision::idle();
-  const Lane lane = heads_.top();
-  if (!may_go(lane)) return Decision::idle();
+  if (in_service_.size() >= options_.dispatch_depth) return Decision::idle();
+  if (!in_service_.empty() && in_flight_ >= options_.budget) return Decision::idle();
+  while (!heads_.empty()) {
+    const Lane lane = heads_.top();
+    if (conflicts(lane)) {
+      block(lane);
+      continue;
+    }
+    return start(lane);
+  }
+  return Decision::idle();
+}
+
+bool WindowPolicy::conflicts(Lane lane) const {
+  const Sweeps::Claim& claim = lanes_.claim_of_head(lane);
+  return std::any_of(in_service_.begin(), in_service_.end(),
+                     [&](const InService& each) { return each.claim.conflicts(claim); });
+}
+
+Decision WindowPolicy::start(Lane lane) {
   const Sweeps::Claim claim = lanes_.claim_of_head(lane);
   const std::uint64_t id = lanes_.take(lane);
-  in_service_.push_back({id, lane, groups_[lane].rank, claim, false});
+  const Bytes bytes = std::min(options_.quantum, claim.left);
+  in_service_.push_back({id, lane, groups_[lane].rank, claim, bytes, false});
+  in_flight_ += bytes;
   if (lanes_.empty(lane)) heads_.erase(lane);
   ++counters_.dispatches;
   return Decision::dispatch(id, options_.quantum);
 }
 
-bool WindowPolicy::may_go(Lane lane) const {
-  if (in_service_.empty()) return true;
-  const Sweeps::Claim& claim = lanes_.claim_of_head(lane);
-  bool alike = in_service_.size() < options_.together;
-  for (const InService& each : in_service_) {
-    if (each.claim.conflicts(claim)) return false;
-    alike = alike && each.lane == lane;
-  }
-  return alike || in_service_.size() < options_.dispatch_depth;
-}
-
-void WindowPolicy::served(std::uint64_t id, Bytes /*bytes*/, bool finished, Nanos now) {
-  measure(now);
+WindowPolicy::Lane WindowPolicy::end_service(std::uint64_t id) {
   const auto found =
       std::find_if(in_service_.begin(), in_service_.end(), [id](const auto& each) { return each.id == id; });
   assert(found != in_service_.end());
   const Lane lane = found->lane;
+  in_flight_ -= found->bytes;
   *found = in_service_.back();
   in_service_.pop_back();
+  return lane;
+}
+
+void WindowPolicy::served(std::uint64_t id, Bytes bytes, bool finished, Nanos now) {
+  measure(now);
+  const Lane lane = end_service(id);
   if (finished) {
     grid_.finished();
     lanes_.forget(id);
   } else {
-    lanes_.give_back(id);
+    lanes_.give_back(id, bytes);
   }
   settle(lane);
+  while (!blocked_.empty()) unblock(blocked_.back());
 }
 
 void WindowPolicy::drop(std::uint64_t id, Nanos now) {
   measure(now);
   const Lane lane = lanes_.lane_of(id);
   lanes_.forget(id);
+  unblock(lane);
   settle(lane);
+}
+
+void WindowPolicy::block(Lane lane) {
+  heads_.erase(lane);
+  groups_[lane].blocked = true;
+  blocked_.push_back(lane);
+}
+
+void WindowPolicy::unblock(Lane lane) {
+  Group& group = groups_[lane];
+  if (!group.blocked) return;
+  group.blocked = false;
+  blocked_.erase(std::find(blocked_.begin(), blocked_.end(), lane));
+  if (!lanes_.empty(lane)) heads_.push(lane, group.rank);
 }
 
 WindowPolicy::Lane WindowPolicy::group_of(const QueuedRequest& request) {
@@ -109,7 +137,7 @@ WindowPolicy::Lane WindowPolicy::group_of(const QueuedRequest& request) {
   const Lane lane = lanes_.open();
   by_window_.insert(key, lane);
   if (lane >= groups_.size()) groups_.resize(std::size_t{lane} + 1);
-  groups_[lane] = Group{window, request.application, 0, {}, {}};
+  groups_[lane] = Group{window, request.application, 0, {}, {}, false};
   return lane;
 }
 
@@ -147,7 +175,7 @@ void WindowPolicy::settle(Lane lane) {
     if (!lanes_.deserted(lane)) return;
     by_window_.erase({group.window.start, group.application});
     lanes_.close(lane);
-  } else if (!heads_.contains(lane)) {
+  } else if (!heads_.contains(lane) && !group.blocked) {
     heads_.push(lane, group.rank);
   }
 }

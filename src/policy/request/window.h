@@ -49,20 +49,27 @@ class WindowPolicy : public RequestPolicy {
     std::uint64_t load = 0;
     FlatMap<NumberPair, HashOfPair> operations;  // those counted in the load, by client and sequence
     WindowRank rank;
+    bool blocked = false;  // see blocked_
   };
   struct InService {
     std::uint64_t id = 0;
     Lane lane = 0;
     WindowRank rank;
     Sweeps::Claim claim;
+    Bytes bytes;  // at most, in this turn
     bool crossed = false;
   };
 
   Lane group_of(const QueuedRequest& request);
   void add_load(Group& group, const QueuedRequest& request) const;
   [[nodiscard]] WindowRank rank_of(const Group& group) const;
-  // Whether the head of the lane, which is the first in line, may be served beside those in service.
-  [[nodiscard]] bool may_go(Lane lane) const;
+  // Whether the head of the lane touches what one in service touches.
+  [[nodiscard]] bool conflicts(Lane lane) const;
+  Decision start(Lane lane);
+  // Removes it from those in service.
+  Lane end_service(std::uint64_t id);
+  void block(Lane lane);
+  void unblock(Lane lane);
   void note_crossovers(const WindowRank& arrived);
   void settle(Lane lane);
   void measure(Nanos now);
@@ -72,8 +79,10 @@ class WindowPolicy : public RequestPolicy {
   Sweeps lanes_;                               // one for each group
   std::vector<Group> groups_;                  // by lane
   FlatMap<NumberPair, HashOfPair> by_window_;  // (window's start, application) to lane
-  IndexedHeap<WindowRank> heads_;              // lanes that have somebody in line
-  std::vector<InService> in_service_;          // at most dispatch_depth or together
+  IndexedHeap<WindowRank> heads_;              // lanes that have somebody in line and are not blocked
+  std::vector<Lane> blocked_;                  // lanes whose head waits for one in service
+  std::vector<InService> in_service_;          // at most dispatch_depth
+  Bytes in_flight_;                            // of those in service
   PolicyCounters counters_;
 };
 

@@ -9,14 +9,13 @@ namespace {
 constexpr std::uint64_t kFewestFinished = 8;
 // Enough for the age that a server lets a request claim; older ones are placed by the oldest.
 constexpr std::size_t kEpochsKept = 64;
-// How many times a request's time from arrival to end.
-constexpr std::uint64_t kRounds = 16;
 }  // namespace
 
-WindowGrid::WindowGrid(Nanos interval) : WindowGrid(interval, interval, interval) { adaptive_ = false; }
+WindowGrid::WindowGrid(Nanos interval) : WindowGrid(interval, interval, interval, 1) { adaptive_ = false; }
 
-WindowGrid::WindowGrid(Nanos interval, Nanos shortest, Nanos longest)
+WindowGrid::WindowGrid(Nanos interval, Nanos shortest, Nanos longest, std::uint64_t rounds)
     : adaptive_(true),
+      rounds_(rounds),
       shortest_(static_cast<std::uint64_t>(shortest.millis())),
       longest_(static_cast<std::uint64_t>(longest.millis())),
       epochs_{{0, static_cast<std::uint64_t>(interval.millis())}} {
@@ -30,7 +29,7 @@ TimeWindow WindowGrid::place(Nanos request_time) {
   while (epoch != epochs_.begin() && time < epoch->from) --epoch;
   const std::uint64_t number = time / epoch->interval;
   const std::uint64_t grains = epoch->interval / shortest_;
-  return {number, number * grains, grains};
+  return {number, number * grains, grains, number * epoch->interval, epoch->interval};
 }
 
 void WindowGrid::elapsed(std::size_t present, Nanos now) {
@@ -49,16 +48,16 @@ void WindowGrid::adapt(std::uint64_t time) {
   const std::uint64_t begin = time - time % present;
   window_end_ = begin + present;
   if (finished_ < kFewestFinished) return;
-  const std::uint64_t wanted = kRounds * (presence_ / finished_ / 1'000'000);
+  const std::uint64_t wanted = rounds_ * (presence_ / finished_) / 1'000'000;
   presence_ = 0;
   finished_ = 0;
 
   std::uint64_t chosen = present;
-  // The band: from an eighth to five quarters of the present interval. Too long costs little, a change costs order.
-  if (wanted * 4 > present * 5) {
-    while (chosen < wanted && chosen < longest_ && begin % (2 * chosen) == 0) chosen *= 2;
-  } else if (wanted * 8 < present) {
-    while (chosen / 2 >= wanted && chosen > shortest_) chosen /= 2;
+  // To the nearest power of two, with a band of a half around the present one: a change costs order.
+  if (wanted * 2 > present * 3) {
+    while (chosen * 3 <= wanted * 2 && chosen < longest_ && begin % (2 * chosen) == 0) chosen *= 2;
+  } else if (wanted * 3 < present * 2) {
+    while (chosen * 3 > wanted * 4 && chosen > shortest_) chosen /= 2;
   }
   if (chosen == present) return;
   if (epochs_.size() == kEpochsKept) epochs_.erase(epochs_.begin());

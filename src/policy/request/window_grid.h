@@ -17,11 +17,11 @@
 // there the order matters little. A site that wants certainty takes interval() as advice and sets it
 // everywhere by `tutti policy set`, which all servers adopt from the same window.
 //
-// What it follows: sixteen times the time from arrival to end of a request, on average. In a window as long as
-// one of them each application gets one turn with all its processes; an application that comes back within the
-// window goes on with its turn, so windows of some rounds let whole bursts pass one behind the other. Longer
-// ones add waiting for high ids. The average comes from Little's law (queue length over time, by requests
-// finished), so request sizes and service times both count, and the order that the policy chose does not.
+// What it follows: `rounds` times the time from arrival to end of a request, on average. In a window as long as one of them
+// each application gets one turn with all its processes; an application that comes back within the window goes on with its
+// turn, so windows of some rounds let whole bursts pass one behind the other, and let the others wait as long. The average
+// comes from Little's law (queue length over time, by requests finished), so request sizes and service times both count, and
+// the order that the policy chose does not.
 #pragma once
 
 #include <cstddef>
@@ -36,6 +36,8 @@ struct TimeWindow {
   std::uint64_t number = 0;  // request time / interval
   std::uint64_t start = 0;   // in grains: orders windows of different intervals
   std::uint64_t grains = 1;  // its length
+  std::uint64_t begin = 0;   // the same in ms since 1970
+  std::uint64_t length = 1;
 };
 
 class WindowGrid {
@@ -43,7 +45,7 @@ class WindowGrid {
   // A fixed interval, whole milliseconds. The grain is the interval: start == number.
   explicit WindowGrid(Nanos interval);
   // Adaptive. `longest` and `interval` are `shortest` times a power of two. The grain is `shortest`.
-  WindowGrid(Nanos interval, Nanos shortest, Nanos longest);
+  WindowGrid(Nanos interval, Nanos shortest, Nanos longest, std::uint64_t rounds);
 
   // The window of a request that arrives. Times before 1970 count as 1970.
   TimeWindow place(Nanos request_time);
@@ -63,6 +65,7 @@ class WindowGrid {
   void adapt(std::uint64_t time);
 
   bool adaptive_ = false;
+  std::uint64_t rounds_;
   std::uint64_t shortest_;
   std::uint64_t longest_;
   std::vector<Epoch> epochs_;     // ascending; the last one holds

@@ -25,11 +25,23 @@ bool power_of_two_apart(Nanos shorter, Nanos longer) {
 
 }  // namespace
 
-std::string with_default_interval(std::string_view policy, bool rotational) {
-  if (policy.substr(0, policy.find(';')) != "window" || policy.find(";interval=") != std::string_view::npos) {
-    return std::string(policy);
+std::string for_device(std::string_view policy, bool rotational) {
+  std::string text(policy);
+  if (policy.substr(0, policy.find(';')) != "window") return text;
+  const auto otherwise = [&](std::string_view key, std::string_view value) {
+    if (policy.find(fmt::format(";{}=", key)) == std::string_view::npos)
+      text += fmt::format(";{}={}", key, value);
+  };
+  const bool fixed = policy.find(";adaptive=false") != std::string_view::npos;
+  if (rotational) {
+    otherwise("interval", fixed ? "1000" : "256");
+    otherwise("dispatch_depth", "31");
+    otherwise("budget", "256KiB");
+    otherwise("quantum", "256KiB");
+  } else if (fixed) {
+    otherwise("interval", "250");
   }
-  return fmt::format("{};interval={}", policy, rotational ? 1000 : 250);
+  return text;
 }
 
 Result<WindowOptions> read_window_options(const Parameters& parameters) {
@@ -50,15 +62,17 @@ Result<WindowOptions> read_window_options(const Parameters& parameters) {
   interval("interval", options.interval);
   interval("min_interval", options.min_interval);
   interval("max_interval", options.max_interval);
+  interval("period", options.period);
   take(parameters.number("dispatch_depth", options.dispatch_depth, 1, 1024),
        [&](std::uint64_t depth) { options.dispatch_depth = depth; });
-  take(parameters.number("together", options.together, 1, 1024),
-       [&](std::uint64_t together) { options.together = together; });
+  take(parameters.bytes("budget", options.budget, 4_KiB), [&](Bytes budget) { options.budget = budget; });
+  take(parameters.number("rounds", options.rounds, 1, 64),
+       [&](std::uint64_t rounds) { options.rounds = rounds; });
   take(parameters.bytes("quantum", options.quantum, 4_KiB),
        [&](Bytes quantum) { options.quantum = quantum; });
   take(parameters.choice("request_clock", 0, kClocks),
        [&](std::size_t clock) { options.request_clock = static_cast<WindowOptions::RequestClock>(clock); });
-  take(parameters.choice("order", 0, kOrders),
+  take(parameters.choice("order", static_cast<std::size_t>(options.order), kOrders),
        [&](std::size_t order) { options.order = static_cast<WindowOptions::Order>(order); });
   take(parameters.choice("within", 0, kWithins),
        [&](std::size_t within) { options.within = static_cast<WindowOptions::Within>(within); });
@@ -67,7 +81,8 @@ Result<WindowOptions> read_window_options(const Parameters& parameters) {
   take(parameters.number("patience", options.patience, 0, 1024),
        [&](std::uint64_t windows) { options.patience = windows; });
   take(parameters.bytes("unit", options.unit, 1_B), [&](Bytes unit) { options.unit = unit; });
-  take(parameters.choice("adaptive", 0, kFlags), [&](std::size_t flag) { options.adaptive = flag == 1; });
+  take(parameters.choice("adaptive", options.adaptive ? 1 : 0, kFlags),
+       [&](std::size_t flag) { options.adaptive = flag == 1; });
   if (!wrong.ok()) return wrong;
   if (options.adaptive && !(power_of_two_apart(options.min_interval, options.interval) &&
                             power_of_two_apart(options.interval, options.max_interval))) {
@@ -84,20 +99,24 @@ std::string window_name(const WindowOptions& options) {
   const auto size = [](Bytes bytes) {
     return bytes == Bytes::max() ? "max" : fmt::format("{}", bytes.count());
   };
-  std::string name = fmt::format("window;interval={};dispatch_depth={};quantum={};order={}",
-                                 options.interval.millis(), options.dispatch_depth, size(options.quantum),
-                                 kOrders.at(static_cast<std::size_t>(options.order)));
+  std::string name = fmt::format("window;interval={}", options.interval.millis());
+  if (options.adaptive) {
+    name += fmt::format(";min_interval={};max_interval={};rounds={}", options.min_interval.millis(),
+                        options.max_interval.millis(), options.rounds);
+  } else {
+    name += ";adaptive=false";
+  }
+  name += fmt::format(";dispatch_depth={};budget={};quantum={};order={}", options.dispatch_depth,
+                      size(options.budget), size(options.quantum),
+                      kOrders.at(static_cast<std::size_t>(options.order)));
+  if (options.order == WindowOptions::Order::rotated)
+    name += fmt::format(";period={}", options.period.millis());
   if (options.order == WindowOptions::Order::smallest) {
     name += fmt::format(";load={};patience={};unit={}", kLoads.at(static_cast<std::size_t>(options.load)),
                         options.patience, size(options.unit));
   }
-  if (options.together > 1) name += fmt::format(";together={}", options.together);
   if (options.within == WindowOptions::Within::arrival) name += ";within=arrival";
   if (options.request_clock == WindowOptions::RequestClock::server) name += ";request_clock=server";
-  if (options.adaptive) {
-    name += fmt::format(";adaptive=true;min_interval={};max_interval={}", options.min_interval.millis(),
-                        options.max_interval.millis());
-  }
   return name;
 }
 

@@ -1,24 +1,34 @@
 // The parameters of the request policy `window`, and how they are read and written.
 //
-// Parameters (name;key=value):
-//   interval        ms, 1000. See with_default_interval() for the default by device.
+// Parameters (name;key=value), with defaults that follow the device (see for_device()):
+//   adaptive        true | false: whether the interval follows the load; see window_grid.h. Default true: a window is about
+//                   twice as long as a request takes, so that nobody waits much longer than first come, first served would
+//                   let him, and all requests of an application that belong together still fall into one.
+//   interval        ms: of all windows, or of the first ones where it is adaptive. 256 on rotating disks, else 8; a
+//                   fixed one 1000 and 250, which the paper found best.
+//   min_interval, max_interval, rounds
+//                   of an adaptive one: ms, 4 and 1024 (they and the interval are powers of two apart), and how many times
+//                   the time that a request takes, 2.
 //   request_clock   client | server: whether the request time is that of the tag, the paper's way, or that of the
 //                   arrival at the server. Tags are the same on all servers, arrivals are not, so windows cut
 //                   operations apart more often with "server"; it needs no trust in clients.
-//   dispatch_depth  how many requests are in service at once, 1. With more, and to a degree with any, a request may
+//   dispatch_depth  how many requests are in service at once, 31 on rotating disks (all that their queue takes), else 16: the
+//                   first in rank, then those that rank next, so that no slot stays empty while somebody waits. With more than one, and to a degree with one, a request may
 //                   arrive that ranks before one in service: a crossover, counted in counters().
-//   together        how many requests of one application and window are in service at once, 1; nothing of another one
-//                   joins them. For devices that serve several requests as fast as one (solid state): the order of
-//                   applications stays, and the device is used. Use 16 there.
-//   quantum         at most so many bytes are served before the queue is asked again, 128KiB; "max": whole requests.
-//                   A request that is not finished competes again with its old priority. So one that ranks
-//                   higher and comes late waits for one quantum of each in service at most, not for whole
-//                   requests. Less than the kernel's read-ahead window (128 KiB) leaves a fast device waiting.
+//   budget          nothing is started beside so many bytes in service: enough to keep a device busy, so that large
+//                   requests follow each other in rank instead of sharing the device. 256KiB on rotating disks, else 512KiB.
+//   quantum         at most so many bytes are served before the queue is asked again; "max": whole requests. 256KiB on
+//                   rotating disks, else 128KiB. A request that is not finished competes again with its old priority.
+//                   So one that ranks higher and comes late waits for budget and quantum at most, not for whole requests.
+//                   Less than the kernel's read-ahead window (128 KiB) leaves a fast device waiting.
 //   order           which application goes first within a window:
 //     id              the paper's: the smallest id. Administrators can set precedence, but low ids win each window.
-//     rotated         fair turns, see window_turn() in window_rank.h.
+//     rotated         the default, fair turns: the order of the applications is drawn anew every `period`; see window_turn()
+//                     in window_rank.h.
 //     smallest        the application with the least load on its most loaded server goes first, the rule of thumb for
 //                     concurrent open shop; see window_rank.h.
+//   period          ms, of rotated: 8192. While an order lasts, applications that come back get ahead one behind the other,
+//                   which lowers the mean; the longer it lasts, the longer the last one has to wait for its luck to change.
 //   within          which request of an application goes first within a window:
 //     offset          by object and offset, in sweeps (see sweeps.h). The processes of an application read and write one
 //                     file in one order of ranks; their requests come in another.
@@ -27,9 +37,8 @@
 //                   speaks for the whole application, the largest in the group counts; "operations", each
 //                   speaks for one operation, the sum over the group's operations (client, sequence) counts.
 //   patience, unit  for smallest: windows, 4, and bytes, 1MiB; see window_rank.h.
-//   adaptive        true | false: whether the interval follows the load, between min_interval and max_interval
-//                   (250 and 2000 ms; both and interval by powers of two apart). It begins with twice the
-//                   interval, at most max_interval; see window_grid.h.
+//
+// The paper to the letter is kPaperWindow.
 #pragma once
 
 #include <cstdint>
@@ -43,34 +52,40 @@ namespace tutti {
 
 class Parameters;
 
-// "window" without an interval gets the one that the paper found best for the device: rotational 1000 ms,
-// else 250 ms. Any other text comes back as it is.
-std::string with_default_interval(std::string_view policy, bool rotational);
+// What "window" does not say gets the value for the device, rotating or not. Any other text comes back as it is.
+std::string for_device(std::string_view policy, bool rotational);
+
+// Behind "window;interval=1000" or 250: the policy as the paper describes it.
+inline constexpr std::string_view kPaperWindow =
+    ";adaptive=false;dispatch_depth=1;quantum=max;order=id;within=arrival";
 
 struct WindowOptions {
   enum class Order : std::uint8_t { id, rotated, smallest };
   enum class Within : std::uint8_t { offset, arrival };
   enum class Load : std::uint8_t { burst, operations };
   enum class RequestClock : std::uint8_t { client, server };
-  Nanos interval = 1000_ms;
+  Nanos interval = 8_ms;
   RequestClock request_clock = RequestClock::client;
-  std::uint64_t dispatch_depth = 1;
-  std::uint64_t together = 1;
+  std::uint64_t dispatch_depth = 16;
+  Bytes budget = 512_KiB;
   Bytes quantum = 128_KiB;
-  Order order = Order::id;
+  Order order = Order::rotated;
+  Nanos period = 8192_ms;
   Within within = Within::offset;
   Load load = Load::burst;
   std::uint64_t patience = 4;
   Bytes unit = 1_MiB;
-  bool adaptive = false;
-  Nanos min_interval = 250_ms;
-  Nanos max_interval = 2000_ms;
+  bool adaptive = true;
+  Nanos min_interval = 4_ms;
+  Nanos max_interval = 1024_ms;
+  std::uint64_t rounds = 2;
 };
 
 // The keys that read_window_options() knows.
 inline constexpr std::string_view kWindowParameters[] = {
-    "interval", "request_clock", "dispatch_depth", "together", "quantum",      "order",       "within",
-    "load",     "patience",      "unit",           "adaptive", "min_interval", "max_interval"};
+    "interval", "request_clock", "dispatch_depth", "budget",       "quantum",
+    "order",    "period",        "within",         "load",         "patience",
+    "unit",     "adaptive",      "min_interval",   "max_interval", "rounds"};
 Result<WindowOptions> read_window_options(const Parameters& parameters);
 // "window;interval=1000;...": what read_window_options() makes the same options of.
 std::string window_name(const WindowOptions& options);

@@ -10,6 +10,11 @@ namespace {
 
 constexpr std::uint64_t kPaperIds = 32768;
 
+// In which period the window begins. A window that is longer than a period counts as one.
+std::uint64_t period_of(const TimeWindow& window, Nanos period) {
+  return window.begin / std::max(static_cast<std::uint64_t>(period.millis()), window.length);
+}
+
 }  // namespace
 
 std::uint64_t paper_application_id(std::uint64_t application) {
@@ -21,16 +26,16 @@ std::uint64_t paper_priority(Nanos request_time, Nanos interval, std::uint64_t a
   return time / static_cast<std::uint64_t>(interval.millis()) * kPaperIds + paper_application_id(application);
 }
 
-std::uint64_t window_turn(std::uint64_t window_number, std::uint64_t application) {
-  const std::uint64_t turn = mix64(mix64(window_number / 2) ^ application);
-  return window_number % 2 == 0 ? turn : ~turn;
+std::uint64_t window_turn(std::uint64_t period_number, std::uint64_t application) {
+  const std::uint64_t turn = mix64(mix64(period_number / 2) ^ application);
+  return period_number % 2 == 0 ? turn : ~turn;
 }
 
 WindowRank window_rank(const WindowOptions& options, const TimeWindow& window, std::uint64_t application,
                        std::uint64_t load) {
   switch (options.order) {
     case WindowOptions::Order::rotated:
-      return {window.start, window_turn(window.number, application), application};
+      return {window.start, window_turn(period_of(window, options.period), application), application};
     case WindowOptions::Order::smallest: {
       const auto width = static_cast<std::uint64_t>(std::bit_width(load / options.unit.count()));
       const std::uint64_t demotion = std::min(options.patience, width);

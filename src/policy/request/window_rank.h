@@ -29,12 +29,12 @@ std::uint64_t paper_application_id(std::uint64_t application);
 // The paper's req_prior. Times before 1970 count as 1970.
 std::uint64_t paper_priority(Nanos request_time, Nanos interval, std::uint64_t application);
 
-// The application's place in the window for order=rotated, smaller first. A hash of window and application,
-// so all servers compute it alike and every order of the applications is equally likely, whatever ids they
-// have: a turn of the ids themselves, (id + window) mod 32768, would favour whoever follows a gap. Windows go
-// in pairs, of which the second has the reverse order of the first: applications that are in both have the
-// same mean place after each pair, exactly.
-std::uint64_t window_turn(std::uint64_t window_number, std::uint64_t application);
+// The application's place for order=rotated, smaller first, in the windows that begin in the period of this number. A hash of
+// period and application, so all servers compute it alike, whatever their intervals, and every order of the applications is
+// equally likely, whatever ids they have: a turn of the ids themselves, (id + number) mod 32768, would favour whoever
+// follows a gap. Periods go in pairs, of which the second has the reverse order of the first: applications that are in both
+// have the same mean place after each pair, exactly.
+std::uint64_t window_turn(std::uint64_t period_number, std::uint64_t application);
 
 // Smaller goes first.
 struct WindowRank {

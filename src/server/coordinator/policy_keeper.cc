@@ -128,7 +128,7 @@ Task<Result<PolicyRecord>> PolicyKeeper::change_on_all(PolicyRecord old, std::st
   TUTTI_CO_TRY(co_await followers_.gather(kGatherPatience));
   // All servers get the same interval, that of the slowest device.
   const bool rotational = followers_.any_rotational();
-  const auto made = make_request_policy(with_default_interval(policy, rotational));
+  const auto made = make_request_policy(for_device(policy, rotational));
   if (!made.ok()) co_return made.status();
   PolicyRecord fresh;
   fresh.now = {old.now.version + 1, env_.random.next(), (*made)->name(),

@@ -20,6 +20,14 @@ class PullSource : public Source {
   Bytes begin_;
 };
 
+// Whether each begins where the one before ends, or later.
+bool ascending(std::span<const Extent> extents) {
+  for (std::size_t i = 1; i < extents.size(); ++i) {
+    if (extents[i].offset < extents[i - 1].end()) return false;
+  }
+  return true;
+}
+
 QueuedRequest describe(const Transfer& transfer, const wire::Tag& tag) {
   QueuedRequest request;
   request.application = tag.application();
@@ -34,6 +42,7 @@ QueuedRequest describe(const Transfer& transfer, const wire::Tag& tag) {
   }
   request.length = transfer.length;
   request.write = transfer.write;
+  if (ascending(transfer.extents)) request.extents = transfer.extents;
   return request;
 }
 
@@ -75,7 +84,6 @@ void Dispatcher::add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, N
   request.id = next_id_++;
   request.request_time = request_time;
   request.arrival = arrival;
-  request.in_memory = traits_.in_memory;
   memory_ += transfer->memory();
   Transfer& added = transfers_.insert(std::move(transfer));
   const ClientSession& session = *added.session;

@@ -98,7 +98,7 @@ void PolicySwitch::heard(const wire::ClusterReply& reply) {
 
 void PolicySwitch::activate(const PolicyVersion& what) {
   pending_.reset();
-  auto policy = make_request_policy(with_default_interval(what.policy, rotational_));
+  auto policy = make_request_policy(for_device(what.policy, rotational_));
   if (!policy.ok()) {
     env_.log.error("cannot follow the cluster's request policy '{}': {}; going on with {}", what.policy,
                    policy.status().message(), dispatcher_.policy_name());

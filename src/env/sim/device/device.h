@@ -12,10 +12,18 @@ namespace tutti {
 // What the device is asked to do. `address` is a byte on the device.
 struct IoDescription {
   bool write = false;
+  bool through = false;      // a write: done when it is on the medium, not when it is in the device's cache
+  bool flush = false;        // no transfer: done when all that is in the device's cache is on the medium
   bool background = false;   // nobody waits for it: write-back, read-ahead
   std::uint64_t stream = 0;  // requests that belong together, for schedulers that keep them so
   Bytes address;
   Bytes length;
+};
+
+// How the device moved, for reports.
+struct Motion {
+  std::uint64_t jumps = 0;  // times that it did not go on where it was
+  Bytes distance;           // how far, in all
 };
 
 class Device {
@@ -34,6 +42,7 @@ class Device {
   [[nodiscard]] virtual Nanos estimate(const IoDescription& request, Nanos now) const = 0;
   // Begins the request at `now`, which never goes back; returns when it will be done.
   virtual Nanos serve(const IoDescription& request, Nanos now) = 0;
+  [[nodiscard]] virtual Motion motion() const { return {}; }
 };
 
 }  // namespace tutti

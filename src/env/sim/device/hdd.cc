@@ -5,9 +5,18 @@
 #include <cmath>
 
 namespace tutti {
+namespace {
+
+Nanos time_of(std::uint64_t bytes, std::uint64_t rate) {
+  return Nanos(static_cast<std::int64_t>(bytes * 1'000'000'000U / rate));
+}
+
+}  // namespace
 
 HddModel::HddModel(const HddParameters& parameters)
-    : parameters_(parameters), rotation_(static_cast<std::int64_t>(60'000'000'000U / parameters.rpm)) {
+    : parameters_(parameters),
+      rotation_(static_cast<std::int64_t>(60'000'000'000U / parameters.rpm)),
+      cache_(parameters.write_cache) {
   const std::uint64_t count = parameters.zones;
   const auto rate_of = [&](std::uint64_t zone) {
     const std::uint64_t fall = parameters.outer_rate - parameters.inner_rate;
@@ -64,16 +73,15 @@ Nanos HddModel::seek_time(std::uint64_t distance, bool write) const {
   return write ? time + parameters_.write_seek_extra : time;
 }
 
-bool HddModel::continues(const IoDescription& request) const {
-  return moved_ && request.write == last_write_ && wrap(request.address) == last_end_;
+bool HddModel::continues(std::uint64_t address, bool write) const {
+  return moved_ && write == last_write_ && address == last_end_;
 }
 
-Nanos HddModel::positioning(const IoDescription& request, Nanos start) const {
-  const std::uint64_t address = wrap(request.address);
+Nanos HddModel::positioning(std::uint64_t address, bool write, Nanos start) const {
   const Zone& zone = zone_of(address);
   const std::uint64_t cylinder = zone.first_cylinder + (address - zone.first_byte) / zone.cylinder_bytes;
   const std::uint64_t distance = cylinder > cylinder_ ? cylinder - cylinder_ : cylinder_ - cylinder;
-  const Nanos seek = seek_time(distance, request.write);
+  const Nanos seek = seek_time(distance, write);
   // The angle at which the byte passes the head. Tracks are skewed so that a stream flows at the zone's rate.
   const std::uint64_t within = (address - zone.first_byte) % zone.track_bytes;
   const auto angle =
@@ -83,34 +91,74 @@ Nanos HddModel::positioning(const IoDescription& request, Nanos start) const {
 }
 
 Nanos HddModel::estimate(const IoDescription& request, Nanos now) const {
-  return continues(request) ? Nanos() : positioning(request, now + parameters_.overhead);
+  if (request.flush || (cached(request) && cache_.has_room(request.length.count()))) return Nanos();
+  const std::uint64_t address = wrap(request.address);
+  if (continues(address, request.write)) return Nanos();
+  return positioning(address, request.write, now + parameters_.overhead);
 }
 
 Nanos HddModel::serve(const IoDescription& request, Nanos now) {
-  const auto nanos = [&](std::uint64_t rate) {
-    return Nanos(static_cast<std::int64_t>(request.length.count() * 1'000'000'000U / rate));
-  };
-  const std::uint64_t address = wrap(request.address);
-  const Zone& zone = zone_of(address);
-  const Nanos ready = now + parameters_.overhead;
-  const Nanos over_interface = ready + nanos(parameters_.interface_rate);
-  Nanos done;
-  if (continues(request)) {
-    // The heads went on meanwhile, as far as the cache reaches: what they passed comes at interface speed.
-    const auto ahead = static_cast<std::int64_t>(parameters_.read_ahead.count() * 1'000'000'000U / zone.rate);
-    const Nanos begun = std::max(media_free_, now - (request.write ? Nanos() : Nanos(ahead)));
-    const Nanos from = parameters_.read_ahead > Bytes() ? begun : ready + positioning(request, ready);
-    media_free_ = from + nanos(zone.rate);
-    done = std::max(media_free_, over_interface);
-  } else {
-    media_free_ = ready + positioning(request, ready) + nanos(zone.rate);
-    done = std::max(media_free_, over_interface);
+  drain_until(now);
+  if (request.flush) {
+    while (!cache_.empty()) drain_one();
+    return std::max(media_free_, now) + parameters_.overhead;
   }
+  const Access wanted{wrap(request.address), request.length.count(), request.write};
+  const Nanos over_interface =
+      now + parameters_.overhead + time_of(wanted.length, parameters_.interface_rate);
+  if (cached(request)) {
+    Nanos room = over_interface;
+    while (!cache_.has_room(wanted.length)) {
+      drain_one();
+      room = std::max(room, media_free_);
+    }
+    cache_.put(wanted.address, wanted.length);
+    // Idle heads may begin with it now, not before it came.
+    media_free_ = std::max(media_free_, now);
+    return room;
+  }
+  if (continues(wanted.address, wanted.write)) {
+    if (!wanted.write && parameters_.read_ahead > Bytes())
+      return std::max(read_on(wanted, now), over_interface);
+    if (wanted.write && now <= passed_) return std::max(access(wanted, passed_), over_interface);
+  }
+  return std::max(access(wanted, std::max(now, media_free_) + parameters_.overhead), over_interface);
+}
+
+Nanos HddModel::access(const Access& access, Nanos start) {
+  if (!continues(access.address, access.write) || start > passed_) {
+    start += positioning(access.address, access.write, start);
+  }
+  if (!moved_ || access.address != last_end_) {
+    ++motion_.jumps;
+    motion_.distance +=
+        Bytes(access.address > last_end_ ? access.address - last_end_ : last_end_ - access.address);
+  }
+  passed_ = media_free_ = start + time_of(access.length, zone_of(access.address).rate);
   moved_ = true;
-  last_write_ = request.write;
-  last_end_ = wrap(request.address + request.length);
+  last_write_ = access.write;
+  last_end_ = wrap(Bytes(access.address + access.length));
   cylinder_ = cylinder_of(Bytes(last_end_));
-  return done;
+  return media_free_;
+}
+
+// The heads went on meanwhile, as far as the cache reaches: what they passed comes at interface speed.
+Nanos HddModel::read_on(const Access& access, Nanos now) {
+  const Nanos ahead = time_of(parameters_.read_ahead.count(), zone_of(access.address).rate);
+  passed_ = std::max(passed_, now - ahead);
+  return this->access(access, passed_);
+}
+
+void HddModel::drain_one() {
+  const Nanos start = media_free_;
+  const WriteCache::Stretch next = cache_.take_nearest([&](std::uint64_t address) {
+    return continues(address, true) && start <= passed_ ? Nanos() : positioning(address, true, start);
+  });
+  access({next.address, next.length, true}, start);
+}
+
+void HddModel::drain_until(Nanos now) {
+  while (!cache_.empty() && media_free_ < now) drain_one();
 }
 
 }  // namespace tutti

@@ -4,15 +4,20 @@
 // controller overhead, seek (a + b*sqrt(d) + c*d through the given track-to-track, average and
 // full-stroke times), rotation to its first byte, transfer at the rate of its zone. Addresses run from the
 // outer to the inner edge through zones of equal cylinder counts, whose rate falls linearly; head and track
-// switches are contained in the sustained rate. A request that continues the one before, in the same
-// direction, is spared seek and rotation: a read finds what the disk has read ahead meanwhile, a write joins
-// what is in its cache.
+// switches are contained in the sustained rate. A read that continues the one before is spared seek and rotation: it finds
+// what the disk has read ahead meanwhile.
+//
+// A write is done when it is in the disk's cache, wherever it goes. The cache is bounded; it drains while nothing else is to
+// be done, and when a write finds no room, always to the place that the heads reach first. A write that is to go through, and
+// a flush, wait for the medium. A write through that continues the one before is spared seek and rotation only if it was
+// there when that one ended: otherwise its sector has passed.
 #pragma once
 
 #include <vector>
 
 #include "env/sim/device/device.h"
 #include "env/sim/device/parameters.h"
+#include "env/sim/device/write_cache.h"
 
 namespace tutti {
 
@@ -25,6 +30,7 @@ class HddModel final : public Device {
   [[nodiscard]] std::size_t parallelism() const override { return 1; }
   [[nodiscard]] Nanos estimate(const IoDescription& request, Nanos now) const override;
   Nanos serve(const IoDescription& request, Nanos now) override;
+  [[nodiscard]] Motion motion() const override { return motion_; }
 
   // For tests and tools.
   [[nodiscard]] Nanos seek_time(std::uint64_t distance, bool write) const;
@@ -41,8 +47,24 @@ class HddModel final : public Device {
     std::uint64_t cylinder_bytes = 0;
   };
   [[nodiscard]] const Zone& zone_of(std::uint64_t address) const;
-  [[nodiscard]] bool continues(const IoDescription& request) const;
-  [[nodiscard]] Nanos positioning(const IoDescription& request, Nanos start) const;
+  // A read or a write on the medium.
+  struct Access {
+    std::uint64_t address = 0;
+    std::uint64_t length = 0;
+    bool write = false;
+  };
+  [[nodiscard]] bool continues(std::uint64_t address, bool write) const;
+  [[nodiscard]] Nanos positioning(std::uint64_t address, bool write, Nanos start) const;
+  [[nodiscard]] bool cached(const IoDescription& request) const {
+    return request.write && !request.through && cache_.takes(request.length.count());
+  }
+  // The heads begin to go there at `start`; returns when they have passed the last byte.
+  Nanos access(const Access& access, Nanos start);
+  Nanos read_on(const Access& access, Nanos now);
+  // Writes the next stretch of the cache.
+  void drain_one();
+  // What the disk did by itself until `now`. It may be in the middle of something.
+  void drain_until(Nanos now);
   [[nodiscard]] std::uint64_t wrap(Bytes address) const {
     return address.count() % parameters_.capacity.count();
   }
@@ -57,7 +79,10 @@ class HddModel final : public Device {
   bool moved_ = false;  // something was served already
   bool last_write_ = false;
   std::uint64_t last_end_ = 0;
-  Nanos media_free_;  // when the heads passed last_end_
+  Nanos passed_;      // when the heads passed last_end_
+  Nanos media_free_;  // when they can begin with something else: that, or later if there was nothing to do
+  WriteCache cache_;
+  Motion motion_;
 };
 
 }  // namespace tutti

@@ -46,6 +46,7 @@ std::vector<Field> fields(HddParameters& hdd) {
           number("interface_rate", hdd.interface_rate, 1'000'000, kMaxRate),
           micros("overhead_us", hdd.overhead),
           bytes("read_ahead", hdd.read_ahead, 0),
+          bytes("write_cache", hdd.write_cache, 0),
           number("queue_depth", hdd.queue_depth, 1, 256)};
 }
 

@@ -24,7 +24,8 @@ struct HddParameters {
   std::uint64_t zones = 0;
   std::uint64_t interface_rate = 0;
   Nanos overhead;
-  Bytes read_ahead;  // into the disk's own cache while it is idle; 0: none
+  Bytes read_ahead;   // into the disk's own cache while it is idle; 0: none
+  Bytes write_cache;  // what it takes before it is on the medium; 0: none
   std::uint64_t queue_depth = 0;
 };
 

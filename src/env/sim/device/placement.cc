@@ -1,6 +1,7 @@
 #include "env/sim/device/placement.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/random.h"
 
@@ -27,7 +28,16 @@ std::uint64_t Placement::take(std::uint64_t preferred) {
 
 std::uint64_t Placement::place(ObjectId object, Extents& extents, std::uint64_t number) {
   if (extents.empty()) {
-    if (options_.salt != 0) return take(mix64(mix64(options_.salt) ^ object.value) % users_.size());
+    const bool first = std::exchange(any_, true) == false;
+    if (options_.salt != 0 && (first || !options_.adjacent)) {
+      next_start_ = take(mix64(mix64(options_.salt) ^ object.value) % users_.size());
+      return next_start_;
+    }
+    if (options_.adjacent) {
+      // Behind the last one, and its inode's block group.
+      next_start_ = take(next_start_ + 1);
+      return next_start_;
+    }
     const std::uint64_t slot = take(next_start_);
     next_start_ = (options_.distance > Bytes() ? next_start_ : slot) +
                   std::max<std::uint64_t>(options_.distance / options_.extent, 1);

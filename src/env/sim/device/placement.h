@@ -24,6 +24,8 @@ struct PlacementOptions {
   Bytes extent = 128_MiB;  // as an ext4 block group
   Bytes distance = 8_GiB;  // between the starts of objects; 0: the next free extent
   std::uint64_t salt = 0;  // not 0: objects start where a hash of it and their id says
+  bool adjacent =
+      false;  // the first object starts where the salt says, the next ones behind it, whatever `distance`
 };
 
 class Placement {
@@ -46,6 +48,7 @@ class Placement {
   std::vector<std::uint32_t> users_;  // of each extent
   std::uint64_t free_;
   std::uint64_t next_start_ = 0;
+  bool any_ = false;  // an object was placed
 };
 
 }  // namespace tutti

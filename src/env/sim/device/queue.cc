@@ -27,7 +27,13 @@ DeviceQueue::Job& DeviceQueue::submit(const IoDescription& what, std::coroutine_
   job.waiter = waiter;
   job.back = back;
   ++pending_;
-  scheduler_->add(job, now);
+  if (what.flush) {
+    // A command of its own, which no scheduler holds back.
+    job.accepted = now;
+    accepted_.push_back(&job);
+  } else {
+    scheduler_->add(job, now);
+  }
   dispatch(now);
   return job;
 }
@@ -46,7 +52,7 @@ void DeviceQueue::finish(Job& job) {
   const Nanos due = job.due;
   --pending_;
   if (--serving_ == 0) statistics_.busy += due - busy_since_;
-  scheduler_->completed(job, due);
+  if (!job.what.flush) scheduler_->completed(job, due);
   const std::coroutine_handle<> waiter = job.waiter;
   if (waiter) *job.back = nullptr;
   job.next = free_;
@@ -101,13 +107,10 @@ void DeviceQueue::serve(Job& job, Nanos now) {
   const Nanos start = std::max(now, job.arrival);
   last_dispatch_ = std::max(last_dispatch_, start);
   if (serving_++ == 0) busy_since_ = start;
-  const Bytes from = job.what.address;
-  const Bytes jump = from > last_end_ ? from - last_end_ : last_end_ - from;
-  statistics_.distance += jump;
-  statistics_.jumps += jump > Bytes() ? 1 : 0;
-  last_end_ = from + job.what.length;
-  (job.what.write ? statistics_.writes : statistics_.reads) += 1;
-  (job.what.write ? statistics_.bytes_written : statistics_.bytes_read) += job.what.length;
+  if (!job.what.flush) {
+    (job.what.write ? statistics_.writes : statistics_.reads) += 1;
+    (job.what.write ? statistics_.bytes_written : statistics_.bytes_read) += job.what.length;
+  }
   job.due = device_->serve(job.what, start);
   clock_.executor().arm(job, job.due);
 }

@@ -22,9 +22,7 @@ struct DeviceStatistics {
   std::uint64_t writes = 0;
   Bytes bytes_read;
   Bytes bytes_written;
-  Nanos busy;               // time with at least one request in the device
-  Bytes distance;           // sum of jumps between the end of a request and the start of the next one served
-  std::uint64_t jumps = 0;  // how many were not 0
+  Nanos busy;  // time with at least one request in the device
 };
 
 class DeviceQueue {
@@ -58,6 +56,7 @@ class DeviceQueue {
 
   [[nodiscard]] Device& device() { return *device_; }
   [[nodiscard]] const DeviceStatistics& statistics() const { return statistics_; }
+  [[nodiscard]] Motion motion() const { return device_->motion(); }
   // Requests that have not been done.
   [[nodiscard]] std::size_t pending() const { return pending_; }
 
@@ -96,7 +95,6 @@ class DeviceQueue {
   std::uint64_t next_order_ = 0;
   Nanos last_dispatch_;
   Nanos busy_since_;
-  Bytes last_end_;
   DeviceStatistics statistics_;
   Again again_;
 };

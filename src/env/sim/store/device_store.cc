@@ -92,13 +92,23 @@ Task<void> DeviceStore::device_io(ObjectId object, Bytes from, Bytes to, bool wr
   while (from < to) {
     IoDescription what;
     what.write = write;
+    what.through = write && writes_through();
     what.background = background;
     what.stream = object.value;
     what.address = placement_.locate(object, from);
     what.length = std::min({to - from, placement_.contiguous(from), options_.largest_request});
     co_await queue_.io(what);
+    if (write) in_device_cache_ = true;
     from += what.length;
   }
+}
+
+Task<void> DeviceStore::flush_device() {
+  if (!in_device_cache_ || writes_through()) co_return;
+  in_device_cache_ = false;
+  IoDescription what;
+  what.flush = true;
+  co_await queue_.io(what);
 }
 
 StoreTraits DeviceStore::traits() const {
@@ -248,6 +258,11 @@ Task<Status> DeviceStore::write_extent(ObjectId object, Extent extent, Source& s
   const std::uint64_t last = (offset + length - Bytes(1)).count() / kCachePage;
   const PageCache::Range range{object, first, last - first + 1};
   cache_.write(range, clock_.now());
+  if (writes_through()) {
+    cache_.clean(range);
+    co_await device_io(object, offset, offset + length, true, false);
+    co_return status;
+  }
   if (should_flush()) {
     start_flusher();
   } else if (!expire_.armed() && !flushing_) {
@@ -350,6 +365,7 @@ Task<void> DeviceStore::write_back_object(ObjectId object) {
 
 Task<Status> DeviceStore::sync(ObjectId object) {
   if (objects_.contains(object)) co_await write_back_object(object);
+  co_await flush_device();
   co_return co_await inner_.sync(object);
 }
 
@@ -357,6 +373,7 @@ Task<void> DeviceStore::flush() {
   std::vector<ObjectId> ids;
   for (const auto& [id, object] : objects_) ids.push_back(id);
   for (const ObjectId id : ids) co_await write_back_object(id);
+  co_await flush_device();
 }
 
 void DeviceStore::power_loss() {

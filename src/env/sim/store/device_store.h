@@ -2,8 +2,9 @@
 //
 // The bytes live in the wrapped store; this decides when operations end. A read waits for the pages that are
 // not cached, then reads the wrapped store. A write writes the wrapped store, makes pages dirty, and waits
-// while too many are; they are written back in the background. sync() waits for the object's. With a cache of
-// size 0 every read and write waits for the device itself. Over a MemoryStore this is the simulated world's
+// while too many are; they are written back in the background. sync() waits for the object's, and for the device to have
+// them on its medium. With a dirty_ratio of 0 every write goes through to the medium by itself, and waits for nothing but
+// that. With a cache of size 0 every read and write waits for the device itself. Over a MemoryStore this is the simulated world's
 // disk; over a FileStore, on a real clock, it shows the effects of a disk that the machine does not have.
 //
 // Metadata operations (length, list, remove) take no time; but the inode of an object that exists and is used for the
@@ -73,6 +74,7 @@ class DeviceStore final : public Store {
   void power_loss();
 
   [[nodiscard]] const DeviceStatistics& device_statistics() const { return queue_.statistics(); }
+  [[nodiscard]] Motion device_motion() const { return queue_.motion(); }
   [[nodiscard]] const DeviceStoreStatistics& statistics() const { return statistics_; }
   [[nodiscard]] const PageCache& cache() const { return cache_; }
 
@@ -106,6 +108,11 @@ class DeviceStore final : public Store {
   Task<Result<Bytes>> length_of(ObjectId object);
   Task<void> need_inode(ObjectId object);
   Task<void> device_io(ObjectId object, Bytes from, Bytes to, bool write, bool background);
+  // Whatever the device has in its own cache goes to the medium.
+  Task<void> flush_device();
+  [[nodiscard]] bool writes_through() const {
+    return options_.cache.size > Bytes() && dirty_limit_ == Bytes();
+  }
   Task<void> cached_read(ObjectId object, std::uint64_t first, std::uint64_t end,
                          std::uint64_t end_of_object);
   void start_window(ObjectId object, const ObjectRef& state, std::uint64_t page, std::uint64_t wanted,
@@ -132,6 +139,7 @@ class DeviceStore final : public Store {
   Bytes background_limit_;
   Bytes dirty_limit_;
   Bytes writing_back_;
+  bool in_device_cache_ = false;  // something was written since the last flush of the device
   bool flushing_ = false;
   Event drained_;  // set while writers may go on
   Semaphore slots_;

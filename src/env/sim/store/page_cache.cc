@@ -148,6 +148,15 @@ void PageCache::write(const Range& range, Nanos now) {
   evict();
 }
 
+void PageCache::clean(const Range& range) {
+  const auto found = objects_.find(range.object);
+  if (found == objects_.end()) return;
+  for_blocks(range, [&](std::uint64_t index, Mask bits) {
+    Block* block = find(range.object, index);
+    if (block != nullptr && (block->dirty & bits) != 0) clean(found->second, *block, bits);
+  });
+}
+
 void PageCache::clean(Object& object, Block& block, Mask bits) {
   dirty_ -= static_cast<std::uint64_t>(std::popcount(bits & block.dirty));
   block.dirty &= ~bits;

@@ -54,6 +54,8 @@ class PageCache {
   void end_fetch(const Range& range);
   // The pages are present and dirty.
   void write(const Range& range, Nanos now);
+  // The pages of the range are written back by the caller: they are clean from now on.
+  void clean(const Range& range);
   // Takes the next run of dirty pages, at most `most`, of the object that is dirty longest, or of the given
   // one. They are clean from now on. Sweeps upwards through an object.
   std::optional<Range> take_dirty(std::uint64_t most);

@@ -13,7 +13,7 @@ constexpr std::uint32_t kServers = 8;
 
 // Applications that come one window after the other, faster than they are served.
 Scenario queue_of_windows(std::uint64_t seed, bool skewed) {
-  Scenario scenario = make_testbed(Medium::hdd, kServers, coordinated(Medium::hdd), seed);
+  Scenario scenario = make_testbed(Medium::hdd, kServers, default_window(Medium::hdd), seed);
   ApplicationSpec spec;
   spec.processes = 4;
   spec.request = 64_MiB;
@@ -45,7 +45,7 @@ std::vector<std::size_t> order_of_ends(const ScenarioResult& result) {
 
 Status beyond_clocks(const ExperimentOptions& options, Report& report) {
   Series series(options, options.quick ? 2 : 4);
-  const Json parameters = {{"part", "clocks"}, {"policy", coordinated(Medium::hdd)}};
+  const Json parameters = {{"part", "clocks"}, {"policy", default_window(Medium::hdd)}};
   Json exact = parameters;
   exact["skew"] = "none";
   Json skewed = parameters;
@@ -68,7 +68,7 @@ Status beyond_turns(const ExperimentOptions& options, Report& report) {
   Series series(options, options.quick ? 2 : 4);
   std::vector<std::size_t> points;
   for (const char* order : {"id", "rotated"}) {
-    const std::string policy = coordinated(Medium::hdd) + ";order=" + order;
+    const std::string policy = default_window(Medium::hdd) + ";order=" + order;
     points.push_back(series.add({{"part", "turns"}, {"policy", policy}}, [&](std::uint64_t seed) {
       Scenario scenario = make_testbed(Medium::hdd, kServers, policy, seed);
       ApplicationSpec spec;  // as fast as they are served: some rounds in each window

@@ -48,7 +48,7 @@ Scenario imbalanced(const std::string& policy, std::uint64_t seed) {
 Result<std::vector<std::vector<double>>> demands(Build build, std::uint64_t seed,
                                                  const ExperimentOptions& options) {
   std::vector<Scenario> alone;
-  Scenario all = build(coordinated(Medium::hdd), seed);
+  Scenario all = build(default_window(Medium::hdd), seed);
   settle(all);
   for (const ApplicationSpec& application : all.applications) {
     Scenario scenario = all;
@@ -74,7 +74,7 @@ Result<std::vector<std::vector<std::uint64_t>>> hindsight(Build build, std::size
   for (std::size_t i = 0; i < seeds; ++i) {
     const auto work = demands(build, options.seed + i, options);
     if (!work.ok()) return work.status();
-    Scenario scenario = build(coordinated(Medium::hdd), options.seed + i);
+    Scenario scenario = build(default_window(Medium::hdd), options.seed + i);
     settle(scenario);
     orders.emplace_back();
     for (const std::size_t application : best_order(*work)) {
@@ -97,8 +97,8 @@ Result<Outcome> compare(const char* part, Build build, const ExperimentOptions& 
     return series.add({{"part", part}, {"policy", policy}},
                       [&](std::uint64_t seed) { return build(policy, seed); });
   };
-  const std::string window = coordinated(Medium::hdd);
-  add(uncoordinated());
+  const std::string window = default_window(Medium::hdd);
+  add(fcfs_single());
   const std::size_t plain = add(window);
   add(window + ";order=rotated");
   add(window + ";adaptive=true");

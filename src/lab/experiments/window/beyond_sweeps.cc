@@ -33,10 +33,10 @@ Status beyond_sweeps(const ExperimentOptions& options, Report& report) {
         return series.add(parameters,
                           [=](std::uint64_t seed) { return shared_files(medium, policy, requests, seed); });
       };
-      const std::string window = coordinated(medium);
+      const std::string window = default_window(medium);
       comparisons.push_back({std::string(medium_name(medium)) + (requests == 1 ? "" : "_loop"),
-                             add(uncoordinated()), add(window + ";within=arrival"), add(window),
-                             add("fcfs;dispatch_depth=16"), add(window + ";together=16")});
+                             add(fcfs_single()), add(window + ";within=arrival"), add(window),
+                             add("fcfs;dispatch_depth=16"), add(window + ";dispatch_depth=16")});
     }
   }
   TUTTI_TRY(series.run());

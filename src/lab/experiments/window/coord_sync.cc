@@ -48,9 +48,9 @@ Result<Report> run(const ExperimentOptions& options) {
           return scenario;
         });
       };
-      const std::size_t without = add(uncoordinated());
+      const std::size_t without = add(fcfs_single());
       pairs.push_back({std::string(medium_name(medium)) + "_" + kind.name + "_reduction", without,
-                       add(coordinated(medium))});
+                       add(default_window(medium))});
     }
   }
   TUTTI_TRY(series.run());

@@ -1,4 +1,6 @@
 // coord-window: figure 8. Ten applications of four kinds in closed loops, by the length of the window.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "lab/experiments/experiment.h"
@@ -34,143 +36,118 @@ void add_mix(Scenario& scenario, std::uint32_t processes, std::uint64_t requests
 struct Case {
   Medium medium;
   std::uint32_t processes;
-  std::size_t without;
-  std::vector<std::size_t> fixed;  // by interval
-  std::size_t adaptive;
+  Matrix matrix;                    // the letter at the paper's default
+  std::vector<std::size_t> letter;  // by interval
+  std::vector<std::size_t> fixed;   // the default, but with fixed windows
 };
 
-std::size_t add(Series& series, Medium medium, std::uint32_t processes, std::uint64_t requests,
-                const std::string& policy) {
+constexpr int kIntervals[] = {250, 500, 1000, 2000};
+// The default's windows follow the load: these are the ones it might have.
+constexpr int kFixedHdd[] = {64, 256, 1024};
+constexpr int kFixedSsd[] = {4, 16, 64};
+
+// On disks the letter serves some 90 requests of 128 KiB a second, on solid state some 8,000: 30 windows of 1000 and of
+// 250 ms.
+std::uint64_t requests_of(const ExperimentOptions& options, Medium medium, std::uint32_t processes) {
+  if (options.quick) return 8;
+  return (medium == Medium::hdd ? 3200 : 16000) / (10 * processes / 8) / 8;
+}
+
+std::string fixed_window(Medium medium, int interval) {
+  return for_device(fmt::format("window;interval={};adaptive=false", interval), medium == Medium::hdd);
+}
+
+Case add_case(Series& series, const ExperimentOptions& options, Medium medium, std::uint32_t processes) {
+  const std::uint64_t requests = requests_of(options, medium, processes);
   const Json parameters = {
-      {"medium", medium_name(medium)}, {"processes", processes}, {"requests", requests}, {"policy", policy}};
-  return series.add(parameters, [=](std::uint64_t seed) {
+      {"medium", medium_name(medium)}, {"processes", processes}, {"requests", requests}};
+  const auto make = [=](const std::string& policy, std::uint64_t seed) {
     Scenario scenario = make_testbed(medium, kServers, policy, seed);
     add_mix(scenario, processes, requests);
     return scenario;
-  });
+  };
+  const auto add = [&](std::string_view column, const std::string& policy) {
+    Json all = parameters;
+    all["column"] = column;
+    all["policy"] = policy;
+    return series.add(all, [&](std::uint64_t seed) { return make(policy, seed); });
+  };
+  Case each{medium, processes, series.add_matrix(parameters, medium, letter(medium), make), {}, {}};
+  for (const int interval : kIntervals) each.letter.push_back(add("letter", letter(Nanos(interval * 1'000'000LL))));
+  for (const int interval : medium == Medium::hdd ? kFixedHdd : kFixedSsd) {
+    each.fixed.push_back(add("window, fixed", fixed_window(medium, interval)));
+  }
+  return each;
 }
 
-// Long synchronous checkpoints: rounds that take longer than a small window, which splits them.
-Scenario checkpoints(const std::string& policy, std::uint64_t seed) {
-  Scenario scenario = make_testbed(Medium::hdd, kServers, policy, seed);
-  ApplicationSpec spec;
-  spec.processes = 8;
-  spec.request = 4_MiB;
-  spec.requests = 4;
-  spec.write = true;
-  spec.barrier = true;
-  add_applications(scenario, spec, 4);
-  return scenario;
-}
-
-// Equal closed loops: a large window lets low ids go on while high ones wait.
-Scenario equals(const std::string& policy, std::uint64_t seed) {
-  Scenario scenario = make_testbed(Medium::hdd, kServers, policy, seed);
-  ApplicationSpec spec;
-  spec.processes = 4;
-  spec.request = 128_KiB;
-  spec.requests = 24;
-  spec.layout.stripe_size = 4_KiB;
-  add_applications(scenario, spec, 10);
-  return scenario;
-}
-
-double jain_of_completions(const Sample& sample) {
-  std::vector<double> index;
-  for (const ScenarioResult& result : sample.results) {
-    std::vector<double> times;
-    for (const ApplicationResult& application : result.applications) times.push_back(completion(application));
-    index.push_back(jain(times));
+// The letter by interval, beside the paper's figure.
+void tell_letter(const Series& series, const std::vector<Case>& cases, Medium medium, Report& report) {
+  const bool hdd = medium == Medium::hdd;
+  const std::string name(medium_name(medium));
+  std::vector<double> sums(std::size(kIntervals));
+  double worst = 1e9;
+  double worst_deep = 1e9;
+  for (const Case& each : cases) {
+    if (each.medium != medium) continue;
+    for (std::size_t i = 0; i < each.letter.size(); ++i) {
+      const double own = series.bandwidth(each.letter[i]);
+      worst = std::min(worst, own / series.bandwidth(each.matrix.single));
+      worst_deep = std::min(worst_deep, own / series.bandwidth(each.matrix.deep));
+      sums[i] += series.completion(each.letter[i]) / series.completion(each.matrix.single);
+    }
   }
-  return mean(index);
-}
-
-// What a later author holds against the scheme, by window.
-Status add_objections(const ExperimentOptions& options, Report& report) {
-  Series series(options, options.quick ? 1 : 3);
-  std::vector<std::string> policies = {uncoordinated()};
-  for (const int interval : {250, 500, 1000, 2000})
-    policies.push_back(coordinated(Nanos(interval * 1'000'000LL)));
-  policies.push_back(coordinated(Medium::hdd) + ";adaptive=true");
-  policies.push_back(coordinated(2000_ms) + ";order=rotated");
-  std::vector<std::size_t> split;
-  std::vector<std::size_t> equal;
-  for (const std::string& policy : policies) {
-    split.push_back(series.add({{"workload", "long checkpoints"}, {"policy", policy}},
-                               [&](std::uint64_t seed) { return checkpoints(policy, seed); }));
-  }
-  for (const std::string& policy : policies) {
-    equal.push_back(series.add({{"workload", "equal closed loops"}, {"policy", policy}},
-                               [&](std::uint64_t seed) { return equals(policy, seed); }));
-  }
-  TUTTI_TRY(series.run());
-  Json rows = series.rows();
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    rows[i]["jain"] = rounded(jain_of_completions(series[i]));
-    report.rows.push_back(rows[i]);
-  }
-  report.figure("checkpoint_250_over_2000",
-                rounded(series.completion(split[1]) / series.completion(split[4])));
-  report.figure("jain_250", rounded(jain_of_completions(series[equal[1]])));
-  report.figure("jain_2000", rounded(jain_of_completions(series[equal[4]])));
-  return {};
+  const auto best = std::min_element(sums.begin(), sums.end()) - sums.begin();
+  report.figure(name + "_best_interval_ms", kIntervals[best], hdd ? 1000 : 250);
+  report.figure(name + "_bandwidth_worst_ratio", rounded(worst), hdd ? 0.988 : 1.0);
+  report.figure(name + "_bandwidth_worst_ratio_deep", rounded(worst_deep));
 }
 
 Result<Report> run(const ExperimentOptions& options) {
-  const std::vector<int> intervals = {250, 500, 1000, 2000};
-  Series series(options, options.quick ? 1 : 12);
+  Series series(options, options.quick ? 1 : 2);
   std::vector<Case> cases;
   for (const Medium medium : {Medium::hdd, Medium::ssd}) {
-    const std::uint64_t requests = medium == Medium::hdd ? 8 : 32;
     for (const std::uint32_t processes : {8U, 16U, 32U}) {
       if (options.quick && processes > 8) continue;
-      Case each{medium, processes, add(series, medium, processes, requests, uncoordinated()), {}, 0};
-      for (const int interval : intervals) {
-        each.fixed.push_back(
-            add(series, medium, processes, requests, coordinated(Nanos(interval * 1'000'000LL))));
-      }
-      each.adaptive = add(series, medium, processes, requests, coordinated(medium) + ";adaptive=true");
-      cases.push_back(each);
+      cases.push_back(add_case(series, options, medium, processes));
     }
   }
   TUTTI_TRY(series.run());
   Report report;
   report.settings = testbed_settings(series.seeds());
   report.rows = series.rows();
-  std::vector<double> worst = {1e9, 1e9};
-  double at_32 = 0;
+  tell_letter(series, cases, Medium::hdd, report);
+  tell_letter(series, cases, Medium::ssd, report);
   double adaptive = 0;
-  for (const Medium medium : {Medium::hdd, Medium::ssd}) {
-    std::vector<double> sums(intervals.size());
-    for (const Case& each : cases) {
-      if (each.medium != medium) continue;
-      double best = 1e9;
-      for (std::size_t i = 0; i < intervals.size(); ++i) {
-        const double ratio = series.bandwidth(each.fixed[i]) / series.bandwidth(each.without);
-        double& least = worst[medium == Medium::hdd ? 0 : 1];
-        least = std::min(least, ratio);
-        if (medium == Medium::hdd && each.processes == 32 && intervals[i] == 1000) at_32 = ratio;
-        sums[i] += series.completion(each.fixed[i]) / series.completion(each.without);
-        best = std::min(best, series.completion(each.fixed[i]));
-      }
-      adaptive = std::max(adaptive, series.completion(each.adaptive) / best);
+  double tail = 0;
+  double default_worst = 1;
+  double default_best = -1;
+  for (const Case& each : cases) {
+    double best = 1e9;
+    for (const std::size_t fixed : each.fixed) {
+      // Only windows that keep the bound on the tail are a choice.
+      if (series[fixed].p99 > 2 * series[each.matrix.deep].p99) continue;
+      best = std::min(best, series.completion(fixed));
     }
-    const auto best = std::min_element(sums.begin(), sums.end()) - sums.begin();
-    const bool hdd = medium == Medium::hdd;
-    report.figure(std::string(medium_name(medium)) + "_best_interval_ms",
-                  intervals[static_cast<std::size_t>(best)], hdd ? 1000 : 250);
+    if (best < 1e9) adaptive = std::max(adaptive, series.completion(each.matrix.window) / best);
+    tail = std::max(tail, series[each.matrix.window].p99 / series[each.matrix.deep].p99);
+    default_worst = std::min(default_worst, series.default_reduction(each.matrix));
+    default_best = std::max(default_best, series.default_reduction(each.matrix));
   }
-  report.figure("bandwidth_worst_ratio", rounded(worst[0]), 0.988, ">= 0.988");
-  report.figure("bandwidth_ratio_hdd_32", rounded(at_32), 1.109, ">= 1.109");
-  report.figure("bandwidth_worst_ratio_ssd", rounded(worst[1]), 1.0, ">= 1.0");
   report.figure("adaptive_worst_ratio", rounded(adaptive), {}, "<= 1.05");
-  TUTTI_TRY(add_objections(options, report));
+  report.figure("p99_worst_over_fcfs", rounded(tail), {}, "<= 2");
+  report.figure("default_worst", rounded(default_worst), {}, ">= -0.02");
+  report.figure("default_best", rounded(default_best));
+  report.notes.push_back(
+      "best_interval and bandwidth ratios are of the paper to the letter against fcfs with one in service, as the paper has "
+      "them; _deep against fcfs with 16. adaptive_worst_ratio: completion of the default over the best of the same policy with "
+      "fixed windows, among those whose p99 is at most twice that of fcfs. The rows are the trade-off: longer fixed windows "
+      "lower the mean and lengthen the tail.");
   return report;
 }
 
 }  // namespace
 
 constinit const Experiment known_experiments::coord_window = {
-    "coord-window", "completion time and bandwidth by length of the window", run};
+    "coord-window", "completion time, tail and bandwidth by length of the window", run};
 
 }  // namespace tutti

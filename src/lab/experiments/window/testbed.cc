@@ -32,11 +32,22 @@ Status check(const ScenarioResult& result) {
 
 std::string_view medium_name(Medium medium) { return medium == Medium::hdd ? "hdd" : "ssd"; }
 
-std::string uncoordinated() { return "fcfs;dispatch_depth=1"; }
+std::string fcfs_deep() { return "fcfs;dispatch_depth=16"; }
 
-std::string coordinated(Medium medium) { return with_default_interval("window", medium == Medium::hdd); }
+std::string fcfs_single() { return "fcfs;dispatch_depth=1"; }
 
-std::string coordinated(Nanos interval) { return fmt::format("window;interval={}", interval.millis()); }
+std::string letter(Medium medium) { return letter(medium == Medium::hdd ? 1000_ms : 250_ms); }
+
+std::string letter(Nanos interval) {
+  return fmt::format("window;interval={}{}", interval.millis(), kPaperWindow);
+}
+
+std::string default_window(Medium medium) { return for_device("window", medium == Medium::hdd); }
+
+std::string_view places_name(const FilePlaces& places) {
+  if (places.adjacent) return places.alike ? "adjacent" : "adjacent, not alike";
+  return places.alike ? "scattered" : "scattered, not alike";
+}
 
 Scenario make_testbed(Medium medium, std::uint32_t servers, const std::string& policy, std::uint64_t seed) {
   Scenario scenario;
@@ -51,6 +62,13 @@ Scenario make_testbed(Medium medium, std::uint32_t servers, const std::string& p
   cluster.storage.store.cache.background_ratio = 0;
   cluster.storage.store.cache.dirty_ratio = 0;
   return scenario;
+}
+
+void use_infiniband(Scenario& scenario) { scenario.cluster.nic = NicModel::infiniband_4x_ddr(); }
+
+void place_files(Scenario& scenario, const FilePlaces& places) {
+  scenario.cluster.storage.store.placement.adjacent = places.adjacent;
+  scenario.cluster.placed_alike = places.alike;
 }
 
 void add_applications(Scenario& scenario, const ApplicationSpec& like, std::uint32_t count) {
@@ -79,9 +97,9 @@ void settle(Scenario& scenario) {
 
 std::string testbed_settings(std::uint64_t seeds) {
   return fmt::format(
-      "HDD with Gigabit Ethernet, SSD with InfiniBand 4x DDR; a message waits 0 to {} for its process, "
-      "processes "
-      "start within {}; random application ids; {} seeds",
+      "HDD with Gigabit Ethernet, SSD with InfiniBand 4x DDR; cold caches, writes through to the medium; a "
+      "message waits 0 to "
+      "{} for its process, processes start within {}; random application ids; {} seeds",
       to_string(kWakeJitter), to_string(kStartJitter), seeds);
 }
 
@@ -137,6 +155,37 @@ double spread(const ScenarioResult& result) {
     latest += last.seconds();
   }
   return latest / earliest;
+}
+
+double spread_of_each(const ScenarioResult& result) {
+  std::vector<double> ratios;
+  for (const ApplicationResult& application : result.applications) {
+    const auto [first, last] =
+        std::minmax_element(application.server_finish.begin(), application.server_finish.end());
+    if (first != application.server_finish.end() && *first > Nanos()) {
+      ratios.push_back(last->seconds() / first->seconds());
+    }
+  }
+  return mean(ratios);
+}
+
+double p99(const std::vector<const ScenarioResult*>& results) {
+  std::vector<Nanos> times;
+  for (const ScenarioResult* result : results) {
+    for (const ApplicationResult& application : result->applications) {
+      times.insert(times.end(), application.times.begin(), application.times.end());
+    }
+  }
+  if (times.empty()) return 0;
+  const auto at = static_cast<std::ptrdiff_t>((times.size() - 1) * 99 / 100);
+  std::nth_element(times.begin(), times.begin() + at, times.end());
+  return times[static_cast<std::size_t>(at)].seconds();
+}
+
+double fairness(const ScenarioResult& result) {
+  std::vector<double> times;
+  for (const ApplicationResult& application : result.applications) times.push_back(completion(application));
+  return jain(times);
 }
 
 double bandwidth(const ScenarioResult& result) {
