@@ -1,7 +1,7 @@
 // io_sets: IO-Sets with the heuristic Set-10.
 //
 // Source: F. Boito, G. Pallez, L. Teylo, N. Vidal, "IO-Sets: Simple and Efficient Approaches for I/O Bandwidth
-// Management", IEEE TPDS 34(10), 2023.
+// Management", IEEE TPDS, 2023.
 //
 // An application computes and does I/O in turns; its characteristic time w_iter is the mean time between the starts of
 // successive I/O phases. Applications whose w_iter has the same order of magnitude are in one set: set i = log10 of

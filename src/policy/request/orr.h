@@ -1,6 +1,6 @@
 // orr: object-based round robin, as Lustre's NRS policy ORR.
 //
-// Source: lustre/ptlrpc/nrs_orr.c of Lustre 2.15 (Liang Zhen, Nikitas Angelinas).
+// Source: lustre/ptlrpc/nrs_orr.c of Lustre (Liang Zhen, Nikitas Angelinas).
 //
 // Requests are served in rounds. A round has at most one batch of each object, of at most `quantum` requests, and within
 // a batch requests go by offset, at the same offset the shorter one first. Batches of a round go in the order in which

@@ -1,6 +1,6 @@
 // tbf: a token bucket for each application, as Lustre's NRS policy TBF with rules by job id.
 //
-// Source: lustre/ptlrpc/nrs_tbf.c of Lustre 2.15; Y. Qian et al., "A Configurable Rule based Classful Token Bucket Filter
+// Source: lustre/ptlrpc/nrs_tbf.c of Lustre; Y. Qian et al., "A Configurable Rule based Classful Token Bucket Filter
 // Network Request Scheduler for the Lustre File System", SC '17.
 //
 // A request costs a token. An application gets `rate` tokens a second and saves up to `depth`; it begins with a full
