@@ -62,6 +62,11 @@ Result<Bytes> Parameters::bytes(std::string_view key, Bytes otherwise, Bytes low
   return value;
 }
 
+std::string_view Parameters::text(std::string_view key, std::string_view otherwise) const {
+  const auto found = values_.find(key);
+  return found == values_.end() ? otherwise : std::string_view(found->second);
+}
+
 Result<std::size_t> Parameters::choice(std::string_view key, std::size_t otherwise,
                                        std::span<const std::string_view> allowed) const {
   const auto found = values_.find(key);

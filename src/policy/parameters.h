@@ -22,6 +22,8 @@ class Parameters {
                                              std::uint64_t high) const;
   // A size as people write it, or "max".
   [[nodiscard]] Result<Bytes> bytes(std::string_view key, Bytes otherwise, Bytes low) const;
+  // As it was written.
+  [[nodiscard]] std::string_view text(std::string_view key, std::string_view otherwise) const;
   // The place of the word among `allowed`.
   [[nodiscard]] Result<std::size_t> choice(std::string_view key, std::size_t otherwise,
                                            std::span<const std::string_view> allowed) const;

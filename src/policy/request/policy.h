@@ -27,6 +27,7 @@ struct QueuedRequest {
   Nanos arrival;       // wall time of the server when it came
   std::uint64_t client = 0;
   std::uint64_t sequence = 0;
+  std::uint32_t user = 0;  // the uid that the transport vouches for
   std::uint64_t object = 0;
   Bytes offset;  // in the object; its extents may lie apart, from here
   Bytes end;     // to here

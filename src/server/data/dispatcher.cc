@@ -33,6 +33,7 @@ QueuedRequest describe(const Transfer& transfer, const wire::Tag& tag) {
   request.application = tag.application();
   request.client = tag.client();
   request.sequence = tag.sequence();
+  request.user = transfer.session->connection->peer().uid;
   request.bottleneck = Bytes(tag.bottleneck());
   request.object = transfer.object.value;
   request.offset = transfer.extents.front().offset;

@@ -95,6 +95,14 @@ class DispatcherTest : public testing::Test {
   std::unique_ptr<Dispatcher> dispatcher_;
 };
 
+TEST_F(DispatcherTest, ThePolicyIsToldTheUserThatTheTransportVouchesFor) {
+  start();
+  connection_->who.uid = 1234;
+  add(false, 4_KiB);
+  ASSERT_EQ(script_.requests.size(), 1U);
+  EXPECT_EQ(script_.requests[0].user, 1234U);
+}
+
 TEST_F(DispatcherTest, AWriteIsServedInTheQuantaOfThePolicy) {
   start();
   add(true, {{0_B, 30_KiB}, {1_MiB, 70_KiB}});

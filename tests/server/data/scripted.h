@@ -133,7 +133,7 @@ class ScriptedConnection final : public Connection {
     bool operator==(const Moved&) const = default;
   };
 
-  [[nodiscard]] const Peer& peer() const override { return peer_; }
+  [[nodiscard]] const Peer& peer() const override { return who; }
   Status send(std::uint16_t type, std::uint64_t id, std::span<const std::byte> payload) override {
     sent.push_back({type, id, {payload.begin(), payload.end()}});
     return {};
@@ -164,6 +164,7 @@ class ScriptedConnection final : public Connection {
     return takes;
   }
 
+  Peer who;
   Event gate;
   Status bulk_failure;
   bool takes = true;
@@ -173,7 +174,6 @@ class ScriptedConnection final : public Connection {
   std::vector<std::uint64_t> given_keys;
 
  private:
-  Peer peer_;
   bool closed_ = false;
   Event never_;
 };
