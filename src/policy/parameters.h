@@ -17,6 +17,7 @@ class Parameters {
   // The text after the name: "" or ";key=value;...". A key that is not known is Code::invalid with the known ones.
   static Result<Parameters> parse(std::string_view text, std::span<const std::string_view> known);
 
+  [[nodiscard]] bool has(std::string_view key) const { return values_.contains(key); }
   // Each returns `otherwise` where the key is missing.
   [[nodiscard]] Result<std::uint64_t> number(std::string_view key, std::uint64_t otherwise, std::uint64_t low,
                                              std::uint64_t high) const;

@@ -54,7 +54,8 @@ std::vector<double> mean_places(const std::vector<std::vector<double>>& count, i
 
 TEST(WindowRotated, EveryApplicationGetsEveryPlaceEquallyOften) {
   constexpr int kWindows = 4000;
-  const auto count = places("window;order=rotated", kWindows);
+  const auto count =
+      places("window;interval=1000;adaptive=false;dispatch_depth=1;period=1000;order=rotated", kWindows);
   for (const auto& of_application : count) {
     EXPECT_GT(jain_index(of_application), 0.99);
     for (const double times : of_application) EXPECT_NEAR(times, kWindows / 10.0, 80);
@@ -62,14 +63,24 @@ TEST(WindowRotated, EveryApplicationGetsEveryPlaceEquallyOften) {
 }
 
 TEST(WindowRotated, MeanPlacesAreEqualAfterEachPairOfWindows) {
-  EXPECT_DOUBLE_EQ(jain_index(mean_places(places("window;order=rotated", 2), 2)), 1);
-  EXPECT_DOUBLE_EQ(jain_index(mean_places(places("window;order=rotated", 100), 100)), 1);
-  EXPECT_LT(jain_index(mean_places(places("window;order=id", 100), 100)), 0.8);
+  EXPECT_DOUBLE_EQ(
+      jain_index(mean_places(
+          places("window;interval=1000;adaptive=false;dispatch_depth=1;period=1000;order=rotated", 2), 2)),
+      1);
+  EXPECT_DOUBLE_EQ(
+      jain_index(mean_places(
+          places("window;interval=1000;adaptive=false;dispatch_depth=1;period=1000;order=rotated", 100),
+          100)),
+      1);
+  EXPECT_LT(
+      jain_index(mean_places(
+          places("window;interval=1000;adaptive=false;dispatch_depth=1;period=1000;order=id", 100), 100)),
+      0.8);
 }
 
 TEST(WindowRotated, AllServersTurnAlikeWhateverElseTheySee) {
-  const auto one = make("window;order=rotated");
-  const auto other = make("window;order=rotated");
+  const auto one = make("window;interval=1000;adaptive=false;dispatch_depth=1;period=1000;order=rotated");
+  const auto other = make("window;interval=1000;adaptive=false;dispatch_depth=1;period=1000;order=rotated");
   Ids ones;
   Ids others;
   for (std::uint64_t application = 1; application <= 40; ++application) {
@@ -90,7 +101,7 @@ QueuedRequest tagged(std::uint64_t id, std::uint64_t application, Nanos time, By
 }
 
 TEST(WindowSmallest, OrdersByTheTagNotByWhatIsAskedForHere) {
-  const auto policy = make("window;order=smallest");
+  const auto policy = make("window;interval=1000;adaptive=false;dispatch_depth=1;period=1000;order=smallest");
   policy->add(tagged(1, 1, kSomeDay, 4_KiB, 512_KiB), 0_ns);
   policy->add(tagged(2, 2, kSomeDay, 64_KiB, 64_KiB), 0_ns);
   policy->add(tagged(3, 3, kSomeDay, 128_KiB, 0_B), 0_ns);  // no tag: what is asked for here
@@ -100,7 +111,7 @@ TEST(WindowSmallest, OrdersByTheTagNotByWhatIsAskedForHere) {
 }
 
 TEST(WindowSmallest, AnApplicationStaysTogetherUnderItsLargestTag) {
-  const auto policy = make("window;order=smallest");
+  const auto policy = make("window;interval=1000;adaptive=false;dispatch_depth=1;period=1000;order=smallest");
   policy->add(tagged(1, 1, kSomeDay, 4_KiB, 8_KiB), 0_ns);
   policy->add(tagged(2, 2, kSomeDay, 4_KiB, 64_KiB), 0_ns);
   policy->add(tagged(3, 1, kSomeDay, 4_KiB, 256_KiB), 0_ns);
@@ -108,7 +119,8 @@ TEST(WindowSmallest, AnApplicationStaysTogetherUnderItsLargestTag) {
 }
 
 TEST(WindowSmallest, LoadOfOperationsAddsUpEachOperationOnce) {
-  const auto policy = make("window;order=smallest;load=operations");
+  const auto policy =
+      make("window;interval=1000;adaptive=false;dispatch_depth=1;period=1000;order=smallest;load=operations");
   // Application 1: three operations of 8 KiB. Application 2: one of 20 KiB in five pieces.
   for (std::uint64_t id = 1; id <= 3; ++id) policy->add(tagged(id, 1, kSomeDay, 8_KiB, 8_KiB), 0_ns);
   for (std::uint64_t id = 4; id <= 8; ++id) {
@@ -146,8 +158,10 @@ double mean_completion(const std::string& text, const std::vector<Bytes>& sizes,
 
 TEST(WindowSmallest, BeatsTheOrderOfIdsOnMixedSizes) {
   const std::vector<Bytes> sizes = {8_MiB, 64_KiB, 1_MiB, 256_KiB, 4_MiB, 128_KiB, 2_MiB, 512_KiB};
-  const double smallest = mean_completion("window;order=smallest", sizes, 4);
-  const double by_id = mean_completion("window", sizes, 4);
+  const double smallest = mean_completion(
+      "window;interval=1000;adaptive=false;dispatch_depth=1;period=1000;order=smallest", sizes, 4);
+  const double by_id =
+      mean_completion("window;interval=1000;adaptive=false;dispatch_depth=1;period=1000;order=id", sizes, 4);
   const double uncoordinated = mean_completion("fcfs;dispatch_depth=1", sizes, 4);
   EXPECT_LT(by_id, uncoordinated);
   EXPECT_LT(smallest, 0.5 * by_id);
@@ -166,8 +180,10 @@ TEST(WindowSmallest, BeatsTheOrderOfIdsOnMixedSizes) {
 // The bound of the header: what is issued (patience + 1) * interval or more after a request never passes it.
 TEST(WindowSmallest, LargeOnesAgeAndFinishWithinTheBound) {
   for (const std::uint64_t patience : {0U, 1U, 4U}) {
-    const auto policy =
-        make("window;interval=250;order=smallest;unit=1MiB;patience=" + std::to_string(patience));
+    const auto policy = make(
+        "window;interval=1000;adaptive=false;dispatch_depth=1;period=1000;interval=250;order=smallest;unit="
+        "1MiB;patience=" +
+        std::to_string(patience));
     policy->add(tagged(1, 1, kSomeDay + 249_ms, 1_GiB, 1_GiB), 0_ns);
     const auto small_in_window = [&](std::uint64_t id, std::int64_t window) {
       policy->add(tagged(id, 2, kSomeDay + 250_ms * window, 4_KiB, 4_KiB), 0_ns);
@@ -179,7 +195,9 @@ TEST(WindowSmallest, LargeOnesAgeAndFinishWithinTheBound) {
 }
 
 TEST(WindowSmallest, WaitsInProportionToSize) {
-  const auto policy = make("window;interval=250;order=smallest;unit=1MiB;patience=4");
+  const auto policy = make(
+      "window;interval=1000;adaptive=false;dispatch_depth=1;period=1000;interval=250;order=smallest;unit="
+      "1MiB;patience=4");
   policy->add(tagged(1, 1, kSomeDay, 2_MiB, 2_MiB), 0_ns);      // lets two windows pass
   policy->add(tagged(2, 2, kSomeDay, 512_KiB, 512_KiB), 0_ns);  // none
   policy->add(tagged(3, 3, kSomeDay + 250_ms, 4_KiB, 4_KiB), 0_ns);

@@ -24,6 +24,11 @@ std::unique_ptr<RequestPolicy> make(const std::string& text) {
   return std::move(*made);
 }
 
+// Fixed windows of a second, the order of ids and one at a time, unless `changes` say otherwise.
+std::unique_ptr<RequestPolicy> paper(const std::string& changes = "") {
+  return make("window;interval=1000;adaptive=false;dispatch_depth=1;order=id" + changes);
+}
+
 TEST(WindowPolicy, ComputesThePriorityOfThePaper) {
   EXPECT_EQ(paper_priority(Nanos(1'234'567) * 1'000'000, 1000_ms, 5), 1234U * 32768 + 5);
   EXPECT_EQ(paper_priority(Nanos(1'234'567) * 1'000'000, 250_ms, 32767), 4938U * 32768 + 32767);
@@ -56,12 +61,12 @@ TEST(WindowPolicy, ByTheServersClockTheArrivalDecidesAndNotTheTag) {
   EXPECT_EQ(served_first("window;interval=250"), 2U);
   EXPECT_EQ(served_first("window;interval=250;request_clock=client"), 2U);
   EXPECT_EQ(served_first("window;interval=250;request_clock=server"), 1U);
-  EXPECT_NE(make("window;request_clock=server")->name().find("request_clock=server"), std::string::npos);
+  EXPECT_NE(paper(";request_clock=server")->name().find("request_clock=server"), std::string::npos);
   EXPECT_EQ(make_request_policy("window;request_clock=both").code(), Code::invalid);
 }
 
 TEST(WindowPolicy, ServesInTheOrderOfThatPriority) {
-  const auto policy = make("window;interval=250");
+  const auto policy = paper(";interval=250");
   Random random(3);
   std::vector<std::pair<std::uint64_t, std::uint64_t>> expected;
   for (std::uint64_t id = 1; id <= 500; ++id) {
@@ -99,12 +104,12 @@ TEST(WindowPolicy, Figure2FallsFromFourToThree) {
     return static_cast<double>((completion[1] + completion[2] + completion[3]).count()) / 3 / 65536;
   };
   EXPECT_DOUBLE_EQ(mean_completion("fcfs;dispatch_depth=1"), 4);
-  EXPECT_DOUBLE_EQ(mean_completion("window"), 3);
-  EXPECT_DOUBLE_EQ(mean_completion("window;quantum=max"), 3);
+  EXPECT_DOUBLE_EQ(mean_completion("window;adaptive=false;dispatch_depth=1;order=id"), 3);
+  EXPECT_DOUBLE_EQ(mean_completion("window;adaptive=false;dispatch_depth=1;order=id;quantum=max"), 3);
 }
 
 TEST(WindowPolicy, EarlierWindowIsServedFirstWhateverTheId) {
-  const auto policy = make("window;interval=1000");
+  const auto policy = paper(";interval=1000");
   policy->add(make_request(1, 0, kSomeDay + 1000_ms), 0_ns);
   policy->add(make_request(2, 32767, kSomeDay + 999_ms), 0_ns);
   policy->add(make_request(3, std::numeric_limits<std::uint64_t>::max(), kSomeDay), 0_ns);
@@ -113,7 +118,7 @@ TEST(WindowPolicy, EarlierWindowIsServedFirstWhateverTheId) {
 }
 
 TEST(WindowPolicy, WithinAWindowTheSmallerIdGoesFirstAndThenOrderOfArrival) {
-  const auto policy = make("window");
+  const auto policy = paper("");
   policy->add(make_request(1, 9, kSomeDay), 0_ns);
   policy->add(make_request(2, 4, kSomeDay + 999_ms), 0_ns);
   policy->add(make_request(3, 9, kSomeDay), 0_ns);
@@ -124,13 +129,13 @@ TEST(WindowPolicy, WithinAWindowTheSmallerIdGoesFirstAndThenOrderOfArrival) {
 TEST(WindowPolicy, ApplicationsWithTheSame15BitIdDoNotInterleave) {
   const std::uint64_t hashed = 1'000'000;
   const std::uint64_t fixed = paper_application_id(hashed);
-  const auto policy = make("window");
+  const auto policy = paper("");
   for (std::uint64_t id = 1; id <= 6; ++id) policy->add(make_request(id, id % 2 == 0 ? fixed : hashed), 0_ns);
   EXPECT_EQ(serve_all(*policy), (Ids{2, 4, 6, 1, 3, 5}));
 }
 
 TEST(WindowPolicy, AnEmptyQueueServesAtOnce) {
-  const auto policy = make("window");
+  const auto policy = paper("");
   EXPECT_EQ(policy->next(0_ns).kind, Decision::Kind::idle);
   policy->add(make_request(1, 32767, kSomeDay + 60_s), 0_ns);
   const Decision decision = policy->next(0_ns);
@@ -141,7 +146,7 @@ TEST(WindowPolicy, AnEmptyQueueServesAtOnce) {
 
 TEST(WindowPolicy, DispatchesOneByOneUnlessToldOtherwise) {
   for (const std::uint64_t depth : {1U, 3U}) {
-    const auto policy = make("window;dispatch_depth=" + std::to_string(depth));
+    const auto policy = paper(";dispatch_depth=" + std::to_string(depth));
     for (std::uint64_t id = 1; id <= 5; ++id) policy->add(make_request(id, 1), 0_ns);
     for (std::uint64_t i = 1; i <= depth; ++i) EXPECT_EQ(policy->next(0_ns).id, i);
     EXPECT_EQ(policy->next(0_ns).kind, Decision::Kind::idle);
@@ -155,14 +160,14 @@ TEST(WindowPolicy, ALateRequestOfHigherRankWaitsForOneQuantumAtMost) {
   const auto finish_of_late = [](const std::string& quantum) {
     const std::vector<Arrival> arrivals = {{0_ns, make_request(1, 9, kSomeDay, 1_MiB)},
                                            {10_ns, make_request(2, 3, kSomeDay, 64_KiB)}};
-    return run_server(*make("window;quantum=" + quantum), arrivals).at(2).count();
+    return run_server(*paper(";quantum=" + quantum), arrivals).at(2).count();
   };
   EXPECT_EQ(finish_of_late("64KiB"), (64 + 64) * 1024);
   EXPECT_EQ(finish_of_late("max"), (1024 + 64) * 1024);
 }
 
 TEST(WindowPolicy, UnfinishedRequestsCompeteAgainInTheirOldPlace) {
-  const auto policy = make("window;dispatch_depth=2");
+  const auto policy = paper(";dispatch_depth=2");
   for (std::uint64_t id = 1; id <= 4; ++id) policy->add(make_request(id, 5), 0_ns);
   EXPECT_EQ(policy->next(0_ns).id, 1U);
   EXPECT_EQ(policy->next(0_ns).id, 2U);
@@ -173,7 +178,7 @@ TEST(WindowPolicy, UnfinishedRequestsCompeteAgainInTheirOldPlace) {
 }
 
 TEST(WindowPolicy, CountsTheDispatchesThatALateRequestCrossed) {
-  const auto policy = make("window;dispatch_depth=2");
+  const auto policy = paper(";dispatch_depth=2");
   for (const std::uint64_t id : {1U, 2U}) policy->add(make_request(id, 4 + id), 0_ns);
   EXPECT_EQ(policy->next(0_ns).id, 1U);
   EXPECT_EQ(policy->next(0_ns).id, 2U);
@@ -193,7 +198,7 @@ TEST(WindowPolicy, CountsTheDispatchesThatALateRequestCrossed) {
 // Low ids that never pause cannot hold up a high one past its window.
 TEST(WindowPolicy, NothingStarves) {
   for (const char* order : {"id", "rotated", "smallest;patience=3"}) {
-    const auto policy = make(std::string("window;interval=250;quantum=max;order=") + order);
+    const auto policy = paper(std::string(";interval=250;quantum=max;order=") + order);
     std::vector<Arrival> arrivals;
     arrivals.push_back({0_ns, make_request(1, 32767, kSomeDay, 100_MiB)});
     // 80 % more than the server can do, for ten seconds, and all of it would go first by id and by size.
@@ -214,7 +219,7 @@ TEST(WindowPolicy, NothingStarves) {
 }
 
 TEST(WindowPolicy, DroppedRequestsAreNeverDispatched) {
-  const auto policy = make("window;dispatch_depth=1");
+  const auto policy = paper(";dispatch_depth=1");
   for (std::uint64_t id = 1; id <= 6; ++id) policy->add(make_request(id, id % 2), 0_ns);
   EXPECT_EQ(policy->next(0_ns).id, 2U);
   for (const std::uint64_t id : {4U, 6U, 1U, 5U}) policy->drop(id, 0_ns);
@@ -225,32 +230,104 @@ TEST(WindowPolicy, DroppedRequestsAreNeverDispatched) {
   EXPECT_EQ(policy->queued(), 0U);
 }
 
-TEST(WindowPolicy, TheDefaultIntervalIsThatOfTheDevice) {
-  EXPECT_EQ(with_default_interval("window", true), "window;interval=1000");
-  EXPECT_EQ(with_default_interval("window;order=rotated", false), "window;order=rotated;interval=250");
-  EXPECT_EQ(with_default_interval("window;interval=500", false), "window;interval=500");
-  EXPECT_EQ(with_default_interval("fcfs", false), "fcfs");
-  EXPECT_TRUE(make_request_policy(with_default_interval("window;adaptive=true", false)).ok());
+TEST(WindowPolicy, IdleSlotsAreFilledFromWhoeverRanksNext) {
+  const auto policy = paper(";dispatch_depth=3");
+  policy->add(make_request(1, 9), 0_ns);
+  policy->add(make_request(2, 4), 0_ns);
+  policy->add(make_request(3, 4), 0_ns);
+  policy->add(make_request(4, 7), 0_ns);
+  EXPECT_EQ(policy->next(0_ns).id, 2U);
+  EXPECT_EQ(policy->next(0_ns).id, 3U);
+  EXPECT_EQ(policy->next(0_ns).id, 4U);
+  EXPECT_EQ(policy->next(0_ns).kind, Decision::Kind::idle);
+}
+
+TEST(WindowPolicy, LargeRequestsFollowEachOtherUnderTheByteBudget) {
+  const auto policy = paper(";dispatch_depth=16;budget=256KiB;quantum=256KiB");
+  policy->add(make_request(1, 1, kSomeDay, 1_MiB), 0_ns);
+  policy->add(make_request(2, 2, kSomeDay, 1_MiB), 0_ns);
+  for (int turn = 0; turn < 4; ++turn) {
+    EXPECT_EQ(policy->next(0_ns).id, 1U);
+    EXPECT_EQ(policy->next(0_ns).kind, Decision::Kind::idle);
+    policy->served(1, 256_KiB, turn == 3, 0_ns);
+  }
+  EXPECT_EQ(policy->next(0_ns).id, 2U);
+}
+
+TEST(WindowPolicy, ARequestThatHasToWaitForAnotherDoesNotIdleTheServer) {
+  const auto policy = paper(";dispatch_depth=4");
+  QueuedRequest write = make_request(1, 1);
+  write.write = true;
+  write.end = write.offset + 4_KiB;
+  QueuedRequest same = make_request(2, 2);
+  same.object = write.object;
+  same.offset = write.offset;
+  same.end = write.end;
+  same.write = true;
+  policy->add(write, 0_ns);
+  policy->add(same, 0_ns);
+  QueuedRequest other = make_request(3, 3);
+  other.object = write.object + 1;
+  policy->add(other, 0_ns);
+  EXPECT_EQ(policy->next(0_ns).id, 1U);
+  EXPECT_EQ(policy->next(0_ns).id, 3U);
+  EXPECT_EQ(policy->next(0_ns).kind, Decision::Kind::idle);
+  policy->served(1, 4_KiB, true, 0_ns);
+  EXPECT_EQ(policy->next(0_ns).id, 2U);
+}
+
+TEST(WindowPolicy, TheOrderOfApplicationsLastsForAPeriodAndIsThenReversed) {
+  const auto first_of = [](Nanos time) {
+    const auto policy = make("window;interval=256;adaptive=false;order=rotated;period=1024");
+    for (std::uint64_t id = 1; id <= 5; ++id) policy->add(make_request(id, 100 + id, time), 0_ns);
+    const Ids order = serve_all(*policy);
+    return std::pair(order.front(), order.back());
+  };
+  // kSomeDay begins a pair of periods of 1024 ms only by chance: find the begin of one.
+  const std::int64_t pair = 2048;
+  const Nanos begin = Nanos((kSomeDay.millis() / pair + 1) * pair * 1'000'000);
+  for (int window = 1; window < 4; ++window) EXPECT_EQ(first_of(begin), first_of(begin + 256_ms * window));
+  const auto [first, last] = first_of(begin);
+  EXPECT_EQ(first_of(begin + 1024_ms), std::pair(last, first));
+}
+
+TEST(WindowPolicy, WhatIsNotSaidFollowsTheDevice) {
+  EXPECT_EQ(for_device("window", false), "window");
+  EXPECT_EQ(for_device("window", true),
+            "window;adaptive=true;interval=256;dispatch_depth=31;budget=256KiB;quantum=256KiB");
+  EXPECT_EQ(for_device("window;adaptive=false", false), "window;adaptive=false;interval=250");
+  EXPECT_EQ(for_device("window;interval=512;budget=1MiB", true),
+            "window;interval=512;budget=1MiB;dispatch_depth=31;quantum=256KiB");
+  EXPECT_EQ(for_device("fcfs", true), "fcfs");
+  EXPECT_TRUE(make_request_policy(for_device("window", true)).ok());
+}
+
+TEST(WindowPolicy, AGivenIntervalIsFixedUnlessToldOtherwise) {
+  EXPECT_EQ(make("window;interval=300")->name().find("adaptive"), std::string::npos);
+  EXPECT_NE(make("window")->name().find("adaptive=true"), std::string::npos);
+  EXPECT_NE(make("window;interval=512;adaptive=true")->name().find("adaptive=true"), std::string::npos);
 }
 
 TEST(WindowPolicy, ReadsAndPrintsItsParameters) {
-  EXPECT_EQ(make("window")->name(), "window;interval=1000;dispatch_depth=1;quantum=131072;order=id");
+  EXPECT_EQ(make("window")->name(),
+            "window;interval=8;adaptive=true;min_interval=4;max_interval=1024;rounds=2;dispatch_depth=16;"
+            "budget=524288;quantum=131072;order=rotated;period=8192");
   for (const char* text :
-       {"window;interval=250;dispatch_depth=4;quantum=max;order=rotated",
-        "window;interval=250;dispatch_depth=1;quantum=131072;order=id;together=16;within=arrival",
-        "window;interval=1000;dispatch_depth=1;quantum=131072;order=smallest;load="
+       {"window;interval=250;dispatch_depth=4;budget=524288;quantum=max;order=rotated;period=500",
+        "window;interval=250;dispatch_depth=1;budget=524288;quantum=131072;order=id;within=arrival",
+        "window;interval=1000;dispatch_depth=1;budget=524288;quantum=131072;order=smallest;load="
         "operations;patience=2;unit=4096",
-        "window;interval=500;dispatch_depth=1;quantum=131072;order=id;adaptive=true;min_"
-        "interval=125;max_interval=4000"}) {
+        "window;interval=500;adaptive=true;min_interval=125;max_interval=4000;rounds=3;dispatch_depth=1;"
+        "budget=524288;"
+        "quantum=131072;order=id"}) {
     EXPECT_EQ(make(text)->name(), text);
   }
-  EXPECT_EQ(make("window;quantum=1MiB")->name(),
-            "window;interval=1000;dispatch_depth=1;quantum=1048576;order=id");
+  EXPECT_NE(make("window;quantum=1MiB")->name().find("quantum=1048576"), std::string::npos);
   for (const char* bad :
        {"window;interval=0", "window;interval=250ms", "window;dispatch_depth=0", "window;quantum=1",
-        "window;order=x", "window;load=x", "window;within=x", "window;together=0", "window;adaptive=1",
-        "window;adaptive=true;interval=300", "window;speed=1",
-        "window;adaptive=true;interval=250;min_interval=500", "window;adaptive=true;max_interval=3000"}) {
+        "window;order=x", "window;load=x", "window;within=x", "window;budget=0", "window;adaptive=1",
+        "window;adaptive=true;interval=300", "window;speed=1", "window;rounds=0",
+        "window;adaptive=true;interval=256;min_interval=512", "window;max_interval=3000"}) {
     EXPECT_EQ(make_request_policy(bad).code(), Code::invalid) << bad;
   }
 }

@@ -33,13 +33,14 @@ std::string for_device(std::string_view policy, bool rotational) {
       text += fmt::format(";{}={}", key, value);
   };
   const bool fixed = policy.find(";adaptive=false") != std::string_view::npos;
+  if (policy.find(";interval=") == std::string_view::npos && (fixed || rotational)) {
+    if (!fixed) otherwise("adaptive", "true");
+    otherwise("interval", fixed ? rotational ? "1000" : "250" : "256");
+  }
   if (rotational) {
-    otherwise("interval", fixed ? "1000" : "256");
     otherwise("dispatch_depth", "31");
     otherwise("budget", "256KiB");
     otherwise("quantum", "256KiB");
-  } else if (fixed) {
-    otherwise("interval", "250");
   }
   return text;
 }
@@ -81,7 +82,7 @@ Result<WindowOptions> read_window_options(const Parameters& parameters) {
   take(parameters.number("patience", options.patience, 0, 1024),
        [&](std::uint64_t windows) { options.patience = windows; });
   take(parameters.bytes("unit", options.unit, 1_B), [&](Bytes unit) { options.unit = unit; });
-  take(parameters.choice("adaptive", options.adaptive ? 1 : 0, kFlags),
+  take(parameters.choice("adaptive", parameters.has("interval") ? 0 : 1, kFlags),
        [&](std::size_t flag) { options.adaptive = flag == 1; });
   if (!wrong.ok()) return wrong;
   if (options.adaptive && !(power_of_two_apart(options.min_interval, options.interval) &&
@@ -101,10 +102,8 @@ std::string window_name(const WindowOptions& options) {
   };
   std::string name = fmt::format("window;interval={}", options.interval.millis());
   if (options.adaptive) {
-    name += fmt::format(";min_interval={};max_interval={};rounds={}", options.min_interval.millis(),
-                        options.max_interval.millis(), options.rounds);
-  } else {
-    name += ";adaptive=false";
+    name += fmt::format(";adaptive=true;min_interval={};max_interval={};rounds={}",
+                        options.min_interval.millis(), options.max_interval.millis(), options.rounds);
   }
   name += fmt::format(";dispatch_depth={};budget={};quantum={};order={}", options.dispatch_depth,
                       size(options.budget), size(options.quantum),

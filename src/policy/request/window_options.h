@@ -1,11 +1,12 @@
 // The parameters of the request policy `window`, and how they are read and written.
 //
 // Parameters (name;key=value), with defaults that follow the device (see for_device()):
-//   adaptive        true | false: whether the interval follows the load; see window_grid.h. Default true: a window is about
-//                   twice as long as a request takes, so that nobody waits much longer than first come, first served would
-//                   let him, and all requests of an application that belong together still fall into one.
-//   interval        ms: of all windows, or of the first ones where it is adaptive. 256 on rotating disks, else 8; a
-//                   fixed one 1000 and 250, which the paper found best.
+//   interval        ms: of all windows. Without it the interval is adaptive, and with adaptive=false it is 1000 on rotating
+//                   disks, else 250, which the paper found best.
+//   adaptive        true | false: whether the interval follows the load; see window_grid.h. Default true unless an interval is
+//                   given: a window is about twice as long as a request takes, so that nobody waits much longer than first
+//                   come, first served would let him, and requests of an application that belong together still fall
+//                   into one. It begins with the interval, 256 on rotating disks, else 8.
 //   min_interval, max_interval, rounds
 //                   of an adaptive one: ms, 4 and 1024 (they and the interval are powers of two apart), and how many times
 //                   the time that a request takes, 2.
@@ -55,9 +56,9 @@ class Parameters;
 // What "window" does not say gets the value for the device, rotating or not. Any other text comes back as it is.
 std::string for_device(std::string_view policy, bool rotational);
 
-// Behind "window;interval=1000" or 250: the policy as the paper describes it.
-inline constexpr std::string_view kPaperWindow =
-    ";adaptive=false;dispatch_depth=1;quantum=max;order=id;within=arrival";
+// Behind "window;interval=1000" or 250: the policy as the paper describes it. Its platform moves requests in buffers of
+// 256 KiB (PVFS2's FlowBufferSizeBytes), one operation each.
+inline constexpr std::string_view kPaperWindow = ";dispatch_depth=1;quantum=256KiB;order=id;within=arrival";
 
 struct WindowOptions {
   enum class Order : std::uint8_t { id, rotated, smallest };

@@ -29,7 +29,6 @@ QueuedRequest random_request(Random& random, std::uint64_t id, Nanos now) {
   request.end = request.offset + 4_KiB * (1 + random.below(6));
   request.length = request.end - request.offset;
   request.write = random.chance(0.4);
-  request.in_memory = random.chance(0.5);
   if (random.chance(0.5)) request.bottleneck = 4_KiB * random.below(1024);
   return request;
 }

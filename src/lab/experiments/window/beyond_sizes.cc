@@ -100,8 +100,7 @@ Result<Outcome> compare(const char* part, Build build, const ExperimentOptions& 
   const std::string window = default_window(Medium::hdd);
   add(fcfs_single());
   const std::size_t plain = add(window);
-  add(window + ";order=rotated");
-  add(window + ";adaptive=true");
+  add(window + ";order=id");
   add(window + ";order=smallest;load=burst");
   const std::size_t smallest = add(window + ";order=smallest;load=operations");
   std::vector<std::size_t> groups;

@@ -49,8 +49,8 @@ Result<Report> run(const ExperimentOptions& options) {
         });
       };
       const std::size_t without = add(fcfs_single());
-      pairs.push_back({std::string(medium_name(medium)) + "_" + kind.name + "_reduction", without,
-                       add(default_window(medium))});
+      pairs.push_back(
+          {std::string(medium_name(medium)) + "_" + kind.name + "_reduction", without, add(letter(medium))});
     }
   }
   TUTTI_TRY(series.run());

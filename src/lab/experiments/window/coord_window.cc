@@ -5,6 +5,7 @@
 
 #include "lab/experiments/experiment.h"
 #include "lab/experiments/window/series.h"
+#include "policy/request/window_options.h"
 
 namespace tutti {
 namespace {
@@ -59,8 +60,7 @@ std::string fixed_window(Medium medium, int interval) {
 
 Case add_case(Series& series, const ExperimentOptions& options, Medium medium, std::uint32_t processes) {
   const std::uint64_t requests = requests_of(options, medium, processes);
-  const Json parameters = {
-      {"medium", medium_name(medium)}, {"processes", processes}, {"requests", requests}};
+  const Json parameters = {{"medium", medium_name(medium)}, {"processes", processes}, {"requests", requests}};
   const auto make = [=](const std::string& policy, std::uint64_t seed) {
     Scenario scenario = make_testbed(medium, kServers, policy, seed);
     add_mix(scenario, processes, requests);
@@ -73,7 +73,8 @@ Case add_case(Series& series, const ExperimentOptions& options, Medium medium, s
     return series.add(all, [&](std::uint64_t seed) { return make(policy, seed); });
   };
   Case each{medium, processes, series.add_matrix(parameters, medium, letter(medium), make), {}, {}};
-  for (const int interval : kIntervals) each.letter.push_back(add("letter", letter(Nanos(interval * 1'000'000LL))));
+  for (const int interval : kIntervals)
+    each.letter.push_back(add("letter", letter(Nanos(interval * 1'000'000LL))));
   for (const int interval : medium == Medium::hdd ? kFixedHdd : kFixedSsd) {
     each.fixed.push_back(add("window, fixed", fixed_window(medium, interval)));
   }
@@ -138,9 +139,12 @@ Result<Report> run(const ExperimentOptions& options) {
   report.figure("default_worst", rounded(default_worst), {}, ">= -0.02");
   report.figure("default_best", rounded(default_best));
   report.notes.push_back(
-      "best_interval and bandwidth ratios are of the paper to the letter against fcfs with one in service, as the paper has "
-      "them; _deep against fcfs with 16. adaptive_worst_ratio: completion of the default over the best of the same policy with "
-      "fixed windows, among those whose p99 is at most twice that of fcfs. The rows are the trade-off: longer fixed windows "
+      "best_interval and bandwidth ratios are of the paper to the letter against fcfs with one in service, "
+      "as the paper has "
+      "them; _deep against fcfs with 16. adaptive_worst_ratio: completion of the default over the best of "
+      "the same policy with "
+      "fixed windows, among those whose p99 is at most twice that of fcfs. The rows are the trade-off: "
+      "longer fixed windows "
       "lower the mean and lengthen the tail.");
   return report;
 }
