@@ -68,6 +68,8 @@ const toml::key* first_unknown(const toml::table& table, const std::vector<std::
   return found;
 }
 
+constexpr std::size_t kMostBytes = 1U << 20U;  // of a file
+
 const toml::node* find(const toml::table* table, std::string_view key) {
   return table == nullptr ? nullptr : table->get(key);
 }
@@ -80,10 +82,15 @@ ConfigReader::ConfigReader(std::shared_ptr<Document> document, std::shared_ptr<N
 Result<ConfigReader> ConfigReader::load(const std::string& path) {
   std::ifstream file(path);
   if (!file) return Status::from_errno(errno, fmt::format("read {}", path));
-  std::ostringstream text;
-  text << file.rdbuf();
+  std::string text(kMostBytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (file.bad()) return Status(Code::io_error, fmt::format("read {}: is it a file?", path));
-  return parse(text.str(), path);
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > kMostBytes) {
+    return Status(Code::too_large, fmt::format("read {}: it has more than {}; is it the right file?", path,
+                                               to_string(Bytes(kMostBytes))));
+  }
+  return parse(text, path);
 }
 
 Result<ConfigReader> ConfigReader::parse(std::string_view text, std::string name) {

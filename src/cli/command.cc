@@ -6,6 +6,9 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <cstdio>
+#include <utility>
+
+#include "cli/printable.h"
 
 namespace tutti::cli {
 
@@ -21,6 +24,17 @@ Option& Option::range(std::int64_t low, std::int64_t high) {
 
 Option& Option::one_of(const std::vector<std::string>& words) {
   return option_->check(CLI::IsMember(words)), *this;
+}
+
+Option& Option::checked(std::function<Status(const std::string&)> check) {
+  const auto message = [check = std::move(check)](const std::string& text) { return check(text).message(); };
+  return option_->check(message), *this;
+}
+
+Option& Option::not_empty() {
+  return checked([](const std::string& text) {
+    return text.empty() ? Status(Code::invalid, "must not be empty") : Status();
+  });
 }
 
 Option& Option::show_default() { return option_->capture_default_str(), *this; }
@@ -87,9 +101,9 @@ void Command::action(std::function<int()> action) {
 }
 
 void print_error(std::string_view what, const Status& status) {
-  const std::string line = what.empty() ? fmt::format("tutti: {}\n", status.to_string())
-                                        : fmt::format("tutti: {}: {}\n", what, status.to_string());
-  std::fputs(line.c_str(), stderr);
+  const std::string line =
+      what.empty() ? status.to_string() : fmt::format("{}: {}", what, status.to_string());
+  std::fputs(fmt::format("tutti: {}\n", printable(line)).c_str(), stderr);
 }
 
 int report(std::string_view what, const Status& status) {

@@ -53,6 +53,10 @@ class Option {
   Option& one_at_a_time();
   Option& range(std::int64_t low, std::int64_t high);
   Option& one_of(const std::vector<std::string>& words);
+  // What a value must be like; the message of a failure is for the user, who used the command wrongly.
+  Option& checked(std::function<Status(const std::string&)> check);
+  // A value that must not be empty.
+  Option& not_empty();
   Option& show_default();
   Option& hidden();
 
@@ -93,7 +97,7 @@ class Command {
   Context* context_;
 };
 
-// "tutti: put a.txt: permission: ..." on standard error.
+// "tutti: put a.txt: permission: ..." on standard error. Control characters in it are shown as such.
 void print_error(std::string_view what, const Status& status);
 // Prints the error, if there is one, and returns the exit code for it.
 int report(std::string_view what, const Status& status);

@@ -21,7 +21,8 @@ void add_globals(CLI::App& app, Globals& globals) {
   app.add_option("--cluster", globals.cluster,
                  "A cluster.toml, instead of the one in the state directory ($TUTTI_CLUSTER)");
   app.add_option("--patience", globals.patience,
-                 "How long requests are repeated while a server is away ($TUTTI_PATIENCE, else 60s)");
+                 "How long requests are repeated while a server is away ($TUTTI_PATIENCE, else 60s)")
+      ->check([](const std::string& text) { return parse_duration(text).status().message(); });
   app.add_option("--application", globals.application,
                  "Application id that requests carry; a number or a name ($TUTTI_APPLICATION)");
   app.add_flag("--verbose", globals.verbose, "Log what the client does to standard error");

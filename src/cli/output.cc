@@ -82,10 +82,11 @@ Json attributes_json(const Attributes& attributes) {
               {"uid", attributes.uid},
               {"gid", attributes.gid},
               {"links", attributes.links},
-              {"size", attributes.size.count()},
+              {"size", attributes.size_unknown.ok() ? Json(attributes.size.count()) : Json()},
               {"accessed", time_utc(attributes.accessed)},
               {"modified", time_utc(attributes.modified)},
               {"changed", time_utc(attributes.changed)}};
+  if (!attributes.size_unknown.ok()) out["size_unknown"] = attributes.size_unknown.message();
   if (attributes.type == FileType::symlink) out["target"] = attributes.target;
   return out;
 }

@@ -83,6 +83,7 @@ int stat_path(tutti_client* client, const char* path, bool follow, tutti_attribu
     return invalid("stat: no client or no place for the attributes");
   const auto found = client->run(client->system().stat(path_of(path), follow));
   if (!found.ok()) return fail(found.status());
+  if (!found->size_unknown.ok()) return fail(found->size_unknown);
   fill(*attributes, *found);
   return 0;
 }

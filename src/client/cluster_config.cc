@@ -27,6 +27,11 @@ const std::vector<std::string>& movers() {
   return kMovers;
 }
 
+const std::vector<std::string>& protections() {
+  static const std::vector<std::string> kProtections = {"none", "authenticate"};
+  return kProtections;
+}
+
 const std::vector<std::string>& levels() {
   static const std::vector<std::string> kLevels = {"debug", "info", "warn", "error"};
   return kLevels;
@@ -85,6 +90,7 @@ void read_service(ConfigReader& file, ClusterConfig& config) {
   config.device = file.choice("device", config.device, modelled_devices());
   config.capability_lifetime =
       file.duration("capability_lifetime", config.capability_lifetime, 1_s, 604800_s);
+  config.open_grace = file.duration("open_grace", config.open_grace, 1_s, 604800_s);
   config.max_request_age = file.duration("max_request_age", config.max_request_age, 0_s, 86400_s);
   config.max_queued = file.integer("max_queued", config.max_queued, 1, 100'000'000);
   config.max_queued_per_session =
@@ -138,6 +144,9 @@ void read_identity(ConfigReader& file, const std::filesystem::path& directory, C
   config.local_path = file.boolean("local_path", config.local_path);
   config.run_directory = absolute_path(file.string("run_directory", "run"), directory);
   config.munge_socket = file.string("munge_socket");
+  config.protect = file.choice("protect", config.protect, protections());
+  config.server_uid =
+      static_cast<std::uint32_t>(file.integer("server_uid", config.server_uid, 0, UINT32_MAX));
 }
 
 // "alice" or "1001"
@@ -197,6 +206,8 @@ std::string identity_text(const ClusterConfig& config, const std::filesystem::pa
     text += fmt::format("run_directory = \"{}\"\n", config.run_directory);
   }
   if (!config.munge_socket.empty()) text += fmt::format("munge_socket = \"{}\"\n", config.munge_socket);
+  if (config.protect != ClusterConfig().protect) text += fmt::format("protect = \"{}\"\n", config.protect);
+  if (config.auth == "munge") text += fmt::format("server_uid = {}\n", config.server_uid);
   return text;
 }
 
@@ -239,6 +250,8 @@ Result<ClusterConfig> ClusterConfig::load(const std::string& path) {
   read_servers(*file, config);
   read_service(*file, config);
   const auto directory = std::filesystem::path(path).parent_path();
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0) config.server_uid = info.st_uid;
   read_identity(*file, directory, config);
   read_applications(*file, config);
   auto resolve = [&](std::string& address, const char* key) {
@@ -279,6 +292,7 @@ log_level = "{}"        # debug, info, warn, error
 mover = "{}"       # bulk data: automatic, cma (cross-memory attach), socket
 device = "{}"           # a modelled disk under the data servers, in real time: none, hdd, ssd
 capability_lifetime = "{}s"
+open_grace = "{}s"          # removed files that a client which is away has open are kept so long
 max_request_age = "{}s"
 max_queued = {}
 max_queued_per_session = {}
@@ -287,8 +301,9 @@ read_grant = {}    # how far local readers of objects in memory read on without 
 metadata_limit = {}
 )",
       kStateFormat, id, meta, alone, servers, policy, stripe_size.count(), stripe_count, log_level, mover,
-      device, capability_lifetime.count() / 1'000'000'000, max_request_age.count() / 1'000'000'000,
-      max_queued, max_queued_per_session, queue_memory.count(), read_grant.count(), metadata_limit.count());
+      device, capability_lifetime.count() / 1'000'000'000, open_grace.count() / 1'000'000'000,
+      max_request_age.count() / 1'000'000'000, max_queued, max_queued_per_session, queue_memory.count(),
+      read_grant.count(), metadata_limit.count());
   const std::string identity = identity_text(*this, std::filesystem::path(path).parent_path());
   return replace_file(path, text + identity + applications_text(applications), mode);
 }
@@ -307,6 +322,15 @@ SocketOptions ClusterConfig::socket_options(Log log) const {
   options.auth.owner = owner;
   options.auth.root_squash = root_squash;
   options.auth.munge_socket = munge_socket;
+  options.auth.server_uid = server_uid;
+  options.protection = protect == "authenticate" ? Protection::authenticate : Protection::none;
+  // What a server is called: the same for everybody who has a file of this cluster, whatever addresses stand in it.
+  const auto name = [&](const std::string& address, const std::string& role) {
+    if (!address.empty()) options.identities[address] = fmt::format("{:016x}/{}", id, role);
+  };
+  name(meta, "meta");
+  name(coordinator, "coordinator");
+  for (std::size_t i = 0; i < data.size(); ++i) name(data[i], fmt::format("data.{}", i));
   return options;
 }
 

@@ -34,20 +34,23 @@ struct ClusterConfig {
   std::string device = "none";      // a modelled disk under the data servers, in real time: none, hdd, ssd
   std::string mover = "automatic";  // how bulk data travels: automatic, cma, socket
   Nanos capability_lifetime = 3600_s;
+  Nanos open_grace = 60_s;  // how long the open files of a client that is away, or of a restart, are kept
   Nanos max_request_age = 60_s;
   std::int64_t max_queued = 100'000;
   std::int64_t max_queued_per_session = 4'096;
   Bytes queue_memory = 256_MiB;  // of requests that wait in one data server
   Bytes read_grant = 4_MiB;      // how far local readers of objects in memory read on without asking
   Bytes metadata_limit = 64_GiB;
-  std::string auth = "local";          // who may come by TCP: local (nobody), key, munge
-  std::vector<std::string> auth_keys;  // key files, at most two; absolute
-  std::optional<Owner> owner;          // whom holders of a key act as; default: the servers' own ids
-  bool root_squash = true;             // root on another host is nobody here
-  bool local_path = true;              // clients on a server's host leave TCP for its local socket
-  std::string run_directory;           // of the servers' local sockets; default: run/ beside the file
-  std::string munge_socket;            // default: libmunge's
-  ApplicationRules applications;       // which ids clients get
+  std::string auth = "local";            // who may come by TCP: local (nobody), key, munge
+  std::vector<std::string> auth_keys;    // key files, at most two; absolute
+  std::optional<Owner> owner;            // whom holders of a key act as; default: the servers' own ids
+  bool root_squash = true;               // root on another host is nobody here
+  bool local_path = true;                // clients on a server's host leave TCP for its local socket
+  std::string run_directory;             // of the servers' local sockets; default: run/ beside the file
+  std::string munge_socket;              // default: libmunge's
+  std::string protect = "authenticate";  // what goes by TCP: none, authenticate
+  std::uint32_t server_uid = 0;          // of the servers, for munge; default: the owner of the file
+  ApplicationRules applications;         // which ids clients get
 
   // Addresses are absolute afterwards. Code::version if a newer Tutti wrote it.
   static Result<ClusterConfig> load(const std::string& path);

@@ -1,4 +1,7 @@
 // What a client asks about the cluster as a whole.
+#include <algorithm>
+#include <map>
+
 #include "client/file_system.h"
 #include "client/file_system_impl.h"
 #include "env/combine.h"
@@ -48,6 +51,7 @@ Task<ServerStatus> server_status(const Env& env, ServerSession& server, const ch
   row.uptime = Nanos(message->uptime());
   row.total = Bytes(message->total());
   row.free = Bytes(message->free());
+  row.disk = message->disk();
   row.sessions = message->sessions();
   row.queued = message->queued();
   row.in_service = message->in_service();
@@ -112,15 +116,40 @@ Task<ApplicationReport> FileSystem::applications(Nanos patience) {
   co_return merger.take();
 }
 
-Task<Result<SpaceInfo>> FileSystem::space() {
+SpaceInfo space_of(const std::vector<ServerStatus>& data_servers) {
+  struct Disk {
+    Bytes total, free;
+    std::uint64_t servers = 0;
+  };
+  std::map<std::uint64_t, Disk> disks;
+  std::uint64_t unknown = UINT64_MAX;  // each a disk of its own
+  for (const ServerStatus& server : data_servers) {
+    Disk& disk = disks[server.disk != 0 ? server.disk : unknown--];
+    disk.total = server.total;
+    disk.free = disk.servers == 0 ? server.free : std::min(disk.free, server.free);
+    ++disk.servers;
+  }
   SpaceInfo sum;
-  for (const ServerStatus& server : co_await status(impl_->options.first_patience)) {
+  sum.free = Bytes::max();
+  for (const auto& [name, disk] : disks) {
+    sum.total += disk.total;
+    sum.used += disk.total - std::min(disk.free, disk.total);
+    // Each server gets the same share of a file: the disk that is full first ends it for all.
+    const std::uint64_t whole = disk.free.count() / disk.servers * data_servers.size();
+    const std::uint64_t rest = disk.free.count() % disk.servers * data_servers.size() / disk.servers;
+    sum.free = std::min(sum.free, Bytes(whole + rest));
+  }
+  return sum;
+}
+
+Task<Result<SpaceInfo>> FileSystem::space() {
+  std::vector<ServerStatus> servers;
+  for (ServerStatus& server : co_await status(impl_->options.first_patience)) {
     if (server.kind != "data") continue;
     TUTTI_CO_TRY(server.reachable.with_context("space of data server " + std::to_string(server.index)));
-    sum.total += server.total;
-    sum.free += server.free;
+    servers.push_back(std::move(server));
   }
-  co_return sum;
+  co_return space_of(servers);
 }
 
 }  // namespace tutti

@@ -6,6 +6,7 @@
 
 #include "client/file_system_impl.h"
 #include "client/transfer/open_file.h"
+#include "env/combine.h"
 
 namespace tutti {
 namespace {
@@ -43,6 +44,9 @@ Status about(const Status& status, std::string_view what, std::string_view path)
                                                : status.with_context(context);  // servers say it already
 }
 
+// Whether a server that gave this does not answer.
+bool is_away(Code code) { return code == Code::unavailable || code == Code::timed_out; }
+
 }  // namespace
 
 Attributes to_attributes(const wire::Attributes& wire) {
@@ -78,7 +82,8 @@ FileSystem::Impl::Impl(Env given, ClusterMap cluster, ClientOptions wanted)
       cluster_clock(env.clock),
       meta(env, session, "metadata server", map.meta, &cluster_clock),
       tags(env, session, cluster_clock, meta, options.correct_clock),
-      locks(env, meta) {
+      locks(env, meta),
+      handles(env, meta) {
   if (!map.coordinator.empty() && map.coordinator != map.meta)
     coordinator = std::make_unique<ServerSession>(env, session, "coordinator", map.coordinator);
   for (std::size_t i = 0; i < map.data.size(); ++i) {
@@ -97,11 +102,51 @@ Status FileSystem::Impl::check_servers(const Layout& layout) const {
           fmt::format("striped over {} servers, the cluster map has {}", layout.server_total, data.size())};
 }
 
-Task<Result<Bytes>> FileSystem::Impl::file_length(const Layout& layout, const wire::Capability& capability) {
+Task<Status> FileSystem::Impl::find_size(Attributes& attributes, const wire::Attributes& answer,
+                                         const wire::Capability* capability, std::set<std::uint32_t>& away) {
+  if (attributes.type == FileType::symlink) attributes.size = Bytes(attributes.target.size());
+  const bool empty = answer.end_known() && answer.end() == 0;
+  if (attributes.type != FileType::file || empty || capability == nullptr) co_return Status();
+  const Layout& layout = attributes.layout;
+  TUTTI_CO_TRY(layout.validate());
   TUTTI_CO_TRY(check_servers(layout));
-  CapabilityHolder holder(env.clock.executor(), capability);
+  CapabilityHolder holder(env.clock.executor(), *capability);
   const Question question{Question::Kind::length};
-  co_return co_await ask_every_server(servers(layout), holder, question);
+  if (answer.end_known()) {
+    const std::uint32_t slot = layout.slot_of(Bytes(answer.end() - 1));
+    const std::uint32_t server = layout.server_of_slot(slot);
+    if (!away.contains(server)) {
+      const auto there = co_await ask_server(servers(layout), holder, question, slot);
+      if (there.ok() && *there == Bytes(answer.end())) {
+        attributes.size = *there;
+        co_return Status();
+      }
+      if (is_away(there.code())) away.insert(server);
+    }
+  }
+  std::vector<std::uint32_t> asked;
+  std::vector<Task<Result<Bytes>>> tasks;
+  for (std::uint32_t slot = 0; slot < layout.stripe_count; ++slot) {
+    if (away.contains(layout.server_of_slot(slot))) {
+      attributes.size_unknown = Status(
+          Code::unavailable, fmt::format("data server {} does not answer", layout.server_of_slot(slot)));
+    } else {
+      asked.push_back(slot);
+      tasks.push_back(ask_server(servers(layout), holder, question, slot));
+    }
+  }
+  const auto answers = co_await when_all(std::move(tasks));
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (answers[i].ok()) {
+      attributes.size = std::max(attributes.size, *answers[i]);
+    } else if (is_away(answers[i].code())) {
+      away.insert(layout.server_of_slot(asked[i]));
+      attributes.size_unknown = answers[i].status();
+    } else {
+      co_return answers[i].status();
+    }
+  }
+  co_return Status();
 }
 
 FileSystem::FileSystem(Env env, ClusterMap map, ClientOptions options)
@@ -119,14 +164,24 @@ Task<Result<std::unique_ptr<OpenFile>>> FileSystem::open(std::string path, OpenO
   const auto where = place(builder, path);
   const std::uint32_t flags =
       (options.read ? wire::kOpenRead : 0U) | (options.write ? wire::kOpenWrite : 0U) |
-      (options.create ? wire::kOpenCreate : 0U) | (options.exclusive ? wire::kOpenExclusive : 0U);
+      (options.create ? wire::kOpenCreate : 0U) | (options.exclusive ? wire::kOpenExclusive : 0U) |
+      (options.unnamed ? wire::kOpenUnnamed : 0U);
   const wire::LayoutWish wish = to_wire(options.layout);
-  builder.Finish(wire::CreateOpenRequest(builder, where, flags, options.mode, &wish, impl_->next_change()));
+  const std::uint64_t handle = impl_->handles.next();
+  builder.Finish(
+      wire::CreateOpenRequest(builder, where, flags, options.mode, &wish, impl_->next_change(), handle));
   auto reply = co_await impl_->ask_meta<wire::NodeReply>(wire::Type::open, wire::bytes(builder));
-  if (!reply.ok()) co_return about(reply.status(), "open", path);
+  if (!reply.ok()) {
+    if (reply.code() == Code::timed_out)
+      impl_->handles.close(handle, false, 0);  // it may be open all the same
+    co_return about(reply.status(), "open", path);
+  }
   const auto* node = flatbuffers::GetRoot<wire::NodeReply>(reply->payload.data());
-  auto opened = impl_->make_file(path, *node, flags);
-  if (!opened.ok()) co_return opened;
+  auto opened = impl_->make_file(path, *node, flags, handle);
+  if (!opened.ok()) {
+    impl_->handles.close(handle, false, 0);
+    co_return opened;
+  }
   if (options.truncate && options.write && !node->created()) TUTTI_CO_TRY(co_await (*opened)->truncate(0_B));
   co_return opened;
 }
@@ -141,13 +196,11 @@ Task<Result<Attributes>> FileSystem::stat(std::string path, bool follow) {
   if (node->attributes() == nullptr)
     co_return Status(Code::malformed, "stat " + path + ": the reply lacks attributes");
   Attributes attributes = to_attributes(*node->attributes());
-  if (attributes.type == FileType::file && node->capability() != nullptr) {
-    auto length = co_await impl_->file_length(attributes.layout, *node->capability());
-    if (!length.ok()) co_return about(length.status(), "stat", path);
-    attributes.size = *length;
-  } else if (attributes.type == FileType::symlink) {
-    attributes.size = Bytes(attributes.target.size());
-  }
+  std::set<std::uint32_t> away;
+  const Status status = co_await impl_->find_size(attributes, *node->attributes(), node->capability(), away);
+  // The file was removed after the metadata server had answered.
+  if (status.code() == Code::stale) co_return Status(Code::not_found, "stat " + path + ": no such file");
+  if (!status.ok()) co_return about(status, "stat", path);
   co_return attributes;
 }
 
@@ -201,6 +254,7 @@ Task<Status> FileSystem::symlink(std::string target, std::string path) {
 Task<Result<std::vector<DirectoryEntry>>> FileSystem::list(std::string path, bool attributes) {
   std::vector<DirectoryEntry> entries;
   std::string after;
+  std::set<std::uint32_t> away;
   for (bool more = true; more;) {
     Builder builder;
     const auto where = place(builder, path);
@@ -218,15 +272,15 @@ Task<Result<std::vector<DirectoryEntry>>> FileSystem::list(std::string path, boo
       entry.type = static_cast<FileType>(each->type());
       if (each->attributes() != nullptr) {
         entry.attributes = to_attributes(*each->attributes());
-        if (entry.type == FileType::file && each->capability() != nullptr) {
-          auto length = co_await impl_->file_length(entry.attributes->layout, *each->capability());
-          if (!length.ok()) co_return about(length.status(), "list", path + "/" + entry.name);
-          entry.attributes->size = *length;
-        }
+        const Status status =
+            co_await impl_->find_size(*entry.attributes, *each->attributes(), each->capability(), away);
+        // One that was removed meanwhile has no size.
+        if (status.code() == Code::stale) continue;
+        if (!status.ok()) co_return about(status, "list", path + "/" + entry.name);
       }
       entries.push_back(std::move(entry));
     }
-    after = entries.back().name;
+    after = wire::text(page->entries()->Get(page->entries()->size() - 1)->name());
   }
   co_return entries;
 }

@@ -62,7 +62,8 @@ struct Attributes {
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
   std::uint32_t links = 0;
-  Bytes size;                         // files: asked from the data servers
+  Bytes size;                         // files: what the data servers say
+  Status size_unknown;                // why `size` does not count: a data server is away; ok if it does
   Nanos accessed, modified, changed;  // wall
   Layout layout;                      // directories: the default for new files; stripe_size 0 if it has none
   std::string target;                 // symlinks
@@ -88,6 +89,9 @@ struct OpenOptions {
   bool create = false;
   bool exclusive = false;  // with create: fail if the file exists
   bool truncate = false;   // with write: cut to 0
+  bool unnamed =
+      false;  // with create: the path is a directory; the new file has no name, and goes when it is closed
+              // without having got one (OpenFile::give_name)
   std::uint32_t mode = 0644;
   LayoutWish layout;
 };
@@ -115,6 +119,7 @@ struct ServerStatus {
   std::string version, policy;
   Nanos uptime;
   Bytes total, free;
+  std::uint64_t disk = 0;  // data servers with the same number share a disk; 0: not known
   std::uint32_t sessions = 0, queued = 0, in_service = 0;
   std::uint64_t reads = 0, writes = 0, files = 0;
   Bytes bytes_read, bytes_written;
@@ -131,14 +136,19 @@ struct ClusterPolicy {
   Nanos now;             // cluster's time when this was said
 };
 
+// As df has it: `used` and `free` need not sum up to `total`.
 struct SpaceInfo {
-  Bytes total, free;  // over all data servers
+  Bytes total, used;  // of the disks under all data servers, each counted once
+  Bytes free;         // what files that are striped over all servers can still take: the fullest disk decides
 };
 
 using LockId = std::uint64_t;
 
 // What to do with a counter: see FileSystem::counter.
 enum class CounterOp : std::uint8_t { get = 0, set = 1, fetch_add = 2, remove = 3, make = 4 };
+
+// The space of a cluster from that of its data servers, of which there is at least one, and all have answered. Pure.
+SpaceInfo space_of(const std::vector<ServerStatus>& data_servers);
 
 class FileSystem;
 
@@ -163,6 +173,12 @@ class OpenFile {
   Task<Status> write_list(std::span<const Extent> file, std::span<const std::span<const std::byte>> memory);
 
   Task<Result<Bytes>> size();
+  // The first byte at or after `from` that may not be in a hole; Bytes::max() if there is none. For a file open for
+  // reading.
+  Task<Result<Bytes>> next_data(Bytes from);
+  // Names a file that was opened `unnamed`, and from then on it is there like any other. `replace`: the file that has the
+  // name loses it in the same moment; else Code::exists.
+  Task<Status> give_name(std::string path, bool replace);
   Task<Status> truncate(Bytes length);
   // After it, what was written through this handle survives loss of power. Code::io_error if a server has lost power
   // since, and with it writes that had been acknowledged.

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "client/file_system.h"
+#include "client/handle_keeper.h"
 #include "client/lock_keeper.h"
 #include "client/request_tags.h"
 #include "client/server_session.h"
@@ -38,13 +40,16 @@ class FileSystem::Impl {
   [[nodiscard]] FileServers servers(const Layout& layout) { return {layout, data, tags}; }
   // Code::invalid if the layout speaks of more servers than the cluster map has.
   [[nodiscard]] Status check_servers(const Layout& layout) const;
-  // The length of a file, from the objects on its data servers; `capability` must give kRightLength.
-  Task<Result<Bytes>> file_length(const Layout& layout, const wire::Capability& capability);
+  // Fills in the size of a file, from the metadata server's answer or from the objects on its data servers, which
+  // `capability` allows to ask. Servers that do not answer are noted in `away`, and those that stand there are not asked;
+  // the size is then unknown. Any other failure is an error.
+  Task<Status> find_size(Attributes& attributes, const wire::Attributes& answer,
+                         const wire::Capability* capability, std::set<std::uint32_t>& away);
 
   Task<Status> remove(std::string path, bool directory);
-  // The file of a reply to open, with these OpenFlags.
+  // The file of a reply to open, with these OpenFlags. `handle` is what the metadata server knows it by; 0: it does not.
   Result<std::unique_ptr<OpenFile>> make_file(std::string path, const wire::NodeReply& node,
-                                              std::uint32_t flags);
+                                              std::uint32_t flags, std::uint64_t handle);
 
   const Env env;
   const ClusterMap map;
@@ -56,6 +61,7 @@ class FileSystem::Impl {
   std::vector<std::unique_ptr<ServerSession>> data;
   RequestTags tags;
   LockKeeper locks;
+  HandleKeeper handles;
   std::unique_ptr<TargetOrder> target_order;  // never null
   Status unknown_order;                       // why it is not the one that the options name
 

@@ -64,6 +64,10 @@ class ServerSession {
   template <typename Reply>
   Task<Result<Channel::Reply>> call(std::uint16_t type, std::span<const std::byte> payload);
 
+  // Connects, with repetition while there is hope.
+  Task<Result<std::shared_ptr<Channel>>> connect() { return ready(env_.clock.now()); }
+  // The present one, or the last; null before the first.
+  [[nodiscard]] const std::shared_ptr<Channel>& channel() const { return channel_; }
   // One attempt to connect, no repetition; one that is connected already is.
   Task<Result<std::shared_ptr<Channel>>> connect_once(Nanos patience);
   // Asks for the time, if there is a connection, and tells the cluster clock.

@@ -17,7 +17,7 @@ std::uint32_t flags_of(std::uint32_t rights) {
 }  // namespace
 
 Result<std::unique_ptr<OpenFile>> FileSystem::Impl::make_file(std::string path, const wire::NodeReply& node,
-                                                              std::uint32_t flags) {
+                                                              std::uint32_t flags, std::uint64_t handle) {
   if (node.attributes() == nullptr || node.capability() == nullptr) {
     return Status(Code::malformed, fmt::format("open {}: the reply lacks attributes or capability", path));
   }
@@ -25,10 +25,11 @@ Result<std::unique_ptr<OpenFile>> FileSystem::Impl::make_file(std::string path, 
   TUTTI_TRY(attributes.layout.validate().with_context("open " + path));
   TUTTI_TRY(check_servers(attributes.layout).with_context("open " + path));
   return std::unique_ptr<OpenFile>(new OpenFile(std::make_unique<OpenFile::Impl>(
-      *this, std::move(path), std::move(attributes), *node.capability(), flags)));
+      *this, std::move(path), std::move(attributes), *node.capability(), flags, handle)));
 }
 
-std::vector<std::byte> OpenFile::Impl::share() const {
+std::vector<std::byte> OpenFile::Impl::share() {
+  file_.exact = false;  // others may write further than this handle knows
   flatbuffers::FlatBufferBuilder builder(512);
   const Layout& from = attributes_.layout;
   const wire::Layout layout(from.stripe_size.count(), from.stripe_count, from.first_server, from.server_total,
@@ -49,7 +50,7 @@ Result<std::unique_ptr<OpenFile>> FileSystem::adopt(std::string path, std::span<
   if (node == nullptr)
     return Status(Code::malformed, fmt::format("open {}: what was shared does not parse", path));
   const std::uint32_t rights = node->capability() != nullptr ? node->capability()->rights() : 0;
-  return impl_->make_file(std::move(path), *node, flags_of(rights));
+  return impl_->make_file(std::move(path), *node, flags_of(rights), 0);
 }
 
 }  // namespace tutti

@@ -23,6 +23,7 @@ Status serve_meta(Daemon& daemon) {
   options.policy = config.policy;
   options.coordinator = config.coordinator;
   options.capability_lifetime = config.capability_lifetime;
+  options.open_grace = config.open_grace;
   options.root_uid = config.owner ? config.owner->uid : ::geteuid();
   options.root_gid = config.owner ? config.owner->gid : ::getegid();
   MetaServer server(daemon.env(), **kv, daemon.key, options);

@@ -41,8 +41,9 @@ class Kv {
   virtual ~Kv() = default;
 
   virtual Status view(const std::function<Status(const KvReader&)>& body) = 0;
-  // If `body` returns an error nothing is changed and the error is returned. It may run on another thread: it
-  // must touch nothing but the writer and what it captured by value or what only it uses until update() returns.
+  // If `body` returns an error nothing is changed and the error is returned. It may run on another thread, and more
+  // than once, of which the last time counts: it must touch nothing but the writer and what it captured by value or what
+  // only it uses until update() returns.
   // If the update is cancelled, it may or may not have taken place; the captured state must then not be shared.
   virtual Task<Status> update(std::function<Status(KvWriter&)> body) = 0;
 };

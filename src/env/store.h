@@ -104,6 +104,7 @@ class PartSink : public Sink {
 struct StoreSpace {
   Bytes total;
   Bytes free;
+  std::uint64_t disk = 0;  // on this host: stores of the same disk share its space; 0: not known
 };
 
 // What a store can do, the same from its opening to its end. A wrapper passes on what it does not change.
@@ -159,6 +160,14 @@ class Store {
   virtual Task<Status> remove(ObjectId object) = 0;
   // Nothing if the object does not exist.
   virtual Task<Result<std::optional<Bytes>>> length(ObjectId object) = 0;
+  // The first byte at or after `offset` that may not be in a hole; nothing if there is none. A store that cannot tell
+  // calls all of an object data.
+  virtual Task<Result<std::optional<Bytes>>> next_data(ObjectId object, Bytes offset) {
+    const Result<std::optional<Bytes>> end = co_await length(object);
+    if (!end.ok()) co_return end.status();
+    if (!end->has_value() || **end <= offset) co_return std::optional<Bytes>();
+    co_return std::optional(offset);
+  }
   // In ascending order.
   virtual Task<Result<std::vector<ObjectId>>> list() = 0;
   virtual Result<StoreSpace> space() = 0;

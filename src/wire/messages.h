@@ -7,8 +7,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "wire/tutti_generated.h"
@@ -29,6 +31,8 @@ enum class Type : std::uint16_t {
   truncate = 84,
   remove_object = 85,
   took = 86,
+  remove_objects = 87,
+  next_data = 88,
   policy_change = 95,
   advice = 96,
   open = 100,
@@ -42,6 +46,9 @@ enum class Type : std::uint16_t {
   set_attributes = 108,
   renew = 109,
   commit = 110,
+  close = 111,
+  claim = 112,
+  name = 113,
   lock = 120,
   unlock = 121,
   counter = 122,
@@ -73,6 +80,7 @@ enum OpenFlag : std::uint32_t {
   kOpenWrite = 2,
   kOpenCreate = 4,
   kOpenExclusive = 8,  // with create: fail if it exists
+  kOpenUnnamed = 16,   // with create: the place is a directory, the new file has no name and is there while it is open
 };
 
 enum AttributeMask : std::uint32_t {
@@ -109,6 +117,7 @@ inline constexpr std::uint64_t kMaxOffset = 1ULL << 62U;     // end of the large
 inline constexpr std::uint32_t kMaxInline = 16U << 10U;
 inline constexpr std::uint32_t kMaxListEntries = 1000;
 inline constexpr std::size_t kMaxSlices = 4096;     // of one advice
+inline constexpr std::size_t kMaxRemoved = 4096;    // files of one removal
 inline constexpr std::size_t kMaxStatistics = 256;  // applications in one message
 inline constexpr std::uint64_t kRootInode = 1;
 inline constexpr std::uint32_t kAdviceVersion = 1;
@@ -132,6 +141,13 @@ template <typename T>
 bool aligned(const flatbuffers::Vector<const T*>* list) {
   return list == nullptr || list->size() == 0 ||
          reinterpret_cast<std::uintptr_t>(list->Data()) % alignof(T) == 0;
+}
+
+// The numbers of a list, wherever they lie.
+inline std::vector<std::uint64_t> numbers(const flatbuffers::Vector<std::uint64_t>* list) {
+  std::vector<std::uint64_t> out(list != nullptr ? list->size() : 0);
+  if (!out.empty()) std::memcpy(out.data(), list->Data(), out.size() * sizeof(std::uint64_t));
+  return out;
 }
 
 // The bytes of a finished builder.

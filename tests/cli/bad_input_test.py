@@ -73,17 +73,44 @@ class BadInput(CommandTest):
         self.assertEqual(self.tutti("cat", "/" + "f" * 255), "x")
 
     def test_stripe_size_of_0(self):
-        self.fails("up", "--stripe-size", "0", says="--stripe-size")
+        self.fails("up", "--stripe-size", "0", code=2, says="--stripe-size")
         self.assertFalse(os.path.exists(self.state))
         self.up(servers=1)
-        self.fails("put", "-", "/f", "--stripe-size", "0", says="--stripe-size", stdin=b"x")
-        self.fails("mkdir", "/d", "--stripe-size", "0", says="--stripe-size")
-        self.fails("mkdir", "/d", "--stripe-size", "100", says="--stripe-size")
+        self.fails("put", "-", "/f", "--stripe-size", "0", code=2, says="--stripe-size", stdin=b"x")
+        self.fails("mkdir", "/d", "--stripe-size", "0", code=2, says="--stripe-size")
+        self.fails("mkdir", "/d", "--stripe-size", "100", code=2, says="--stripe-size")
         self.assertEqual(self.tutti("ls", "-a"), "")
 
     def test_unknown_policy(self):
-        self.fails("up", "--policy", "fastest", says="fcfs")
+        self.fails("up", "--policy", "fastest", code=2, says="fcfs")
         self.assertFalse(os.path.exists(self.state))
+
+    def test_wrong_usage_exits_2_everywhere(self):
+        self.up(servers=1)
+        for command in (
+            ["--patience", "soon", "ls"],
+            ["put", "f", ""],
+            ["put", "-", "/"],
+            ["put", "-", "/f", "--stripe-count", "many"],
+            ["get", ""],
+            ["ls", ""],
+            ["mkdir", "-m", "u+q", "/d"],
+            ["chmod", "u+q", "/"],
+            ["chown", "no-such-user-here", "/"],
+            ["truncate", "-s", "long", "/f"],
+            ["demo", "--size", "0"],
+            ["demo", "--policy", "fastest"],
+            ["lab", "run", "none"],
+            ["stat"],
+            ["status", "--xml"],
+        ):
+            with self.subTest(command=command):
+                self.fails(*command, code=2)
+        self.assertEqual(self.tutti("ls", "-a"), "")
+
+    def test_configuration_without_end(self):
+        _, err = self.run_tutti("--cluster", "/dev/zero", "ls", code=1, timeout=20)
+        self.assertIn("right file", err)
 
     def test_up_twice(self):
         self.up(servers=2)

@@ -61,6 +61,7 @@ TEST_F(FileSystemTest, ObjectsOfARemovedFileVanishFromTheServers) {
   start();
   auto file = open("/a");
   ASSERT_TRUE(run(file->write(0_B, random_bytes(1 << 20, 1))).ok());
+  ASSERT_TRUE(run(file->close()).ok());
   ASSERT_TRUE(run(files().unlink("/a")).ok());
   const auto all_empty = [&] {
     for (std::uint32_t server = 0; server < cluster_->servers(); ++server) {

@@ -18,6 +18,7 @@
 #include "server/coordinator/policy_change.h"
 #include "server/data/data_server.h"
 #include "server/meta/meta_server.h"
+#include "server/removal.h"
 
 namespace tutti::fuzz {
 namespace {
@@ -192,6 +193,13 @@ class World {
     const auto* made = flatbuffers::GetRoot<wire::AdviceRequest>(genuine.GetBufferPointer());
     *const_cast<wire::Capability*>(request->capability()) = *made->capability();
   }
+  void sign_removal(std::span<std::byte> bytes) {
+    const auto* request = wire::parse<wire::RemoveObjectsRequest>(bytes);
+    if (request == nullptr || request->capability() == nullptr || request->files() == nullptr) return;
+    const std::vector<std::uint64_t> files = wire::numbers(request->files());
+    *const_cast<wire::Capability*>(request->capability()) =
+        key_.sign(removal_digest(files, request->until()), wire::kRightRemove, 0, clock_.wall() + 60_s);
+  }
   void sign(wire::Type type, std::span<std::byte> bytes) {
     switch (type) {
       case wire::Type::join:
@@ -207,6 +215,14 @@ class World {
       case wire::Type::length:
       case wire::Type::remove_object:
         return sign_in<wire::ObjectRequest>(bytes);
+      case wire::Type::remove_objects:
+        return sign_removal(bytes);
+      case wire::Type::next_data:
+        return sign_in<wire::NextDataRequest>(bytes);
+      case wire::Type::claim:
+        return sign_in<wire::ClaimRequest>(bytes);
+      case wire::Type::name:
+        return sign_in<wire::NameRequest>(bytes);
       case wire::Type::truncate:
         return sign_in<wire::TruncateRequest>(bytes);
       case wire::Type::renew:

@@ -52,8 +52,10 @@ void send_frame(int fd, TransportFrame type, std::span<const std::byte> payload)
 }
 
 struct Hello {
-  std::uint32_t version = kTransportVersion;
+  std::uint32_t version = kTcpVersion;
   AuthKind auth = AuthKind::key;
+  Protection protection = Protection::none;
+  std::uint32_t reserved = 0;
   Nonce nonce{};
 };
 
@@ -71,7 +73,8 @@ void prove(int fd, const Hello& hello) {
 
 Task<Status> greet(SocketConnection& connection, Authenticator& authenticator, bool tcp, const Clock& clock) {
   if (tcp) {
-    co_return co_await greet_tcp_client(connection, authenticator, ServerWords(), "fuzzer", clock);
+    co_return co_await greet_tcp_client(connection, authenticator, Protection::none, ServerWords(), "fuzzer",
+                                        clock);
   }
   HandshakeContext context;
   context.mover = MoverChoice::socket;

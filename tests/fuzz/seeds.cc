@@ -55,6 +55,18 @@ void data_seeds(const std::filesystem::path& directory) {
     builder.Finish(wire::CreateTookRequest(builder, &tag, &took));
     write(directory, "took", input_of(builder));
   }
+  {
+    Builder builder;
+    builder.Finish(wire::CreateNextDataRequest(builder, &capability, &tag, 100));
+    write(directory, "next_data", input_of(builder));
+  }
+  {
+    Builder builder;
+    const std::vector<std::uint64_t> files = {42, 43, 1000};
+    const auto list = builder.CreateVector(files);
+    builder.Finish(wire::CreateRemoveObjectsRequest(builder, &capability, list, 1'000'000'000));
+    write(directory, "remove_objects", input_of(builder));
+  }
   Builder builder;
   builder.Finish(wire::CreateTruncateRequest(builder, &capability, &tag, 1000, true, true));
   write(directory, "truncate", input_of(builder));
@@ -117,7 +129,13 @@ void other_seeds(const std::filesystem::path& directory) {
     b.Finish(wire::CreateSetAttributesRequest(b, where, true, 63, 0700, 1, 1, 5, 6, nullptr, 1));
   });
   make("renew", [&](Builder& b) { b.Finish(wire::CreateRenewRequest(b, &capability)); });
-  make("commit", [&](Builder& b) { b.Finish(wire::CreateCommitRequest(b, &capability, 5)); });
+  make("commit", [&](Builder& b) { b.Finish(wire::CreateCommitRequest(b, &capability, 5, 1, true, 100)); });
+  make("close", [](Builder& b) { b.Finish(wire::CreateCloseRequest(b, 1, true, 100)); });
+  make("claim", [&](Builder& b) { b.Finish(wire::CreateClaimRequest(b, &capability, 1)); });
+  make("name", [&](Builder& b) {
+    const auto where = place(b, "/named");
+    b.Finish(wire::CreateNameRequest(b, &capability, where, true, 1));
+  });
   make("lock", [&](Builder& b) {
     b.Finish(wire::CreateLockRequest(b, &capability, 1, 10, 20, true, false, 50'000'000));
   });

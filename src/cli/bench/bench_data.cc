@@ -23,6 +23,7 @@ constexpr std::uint64_t kFileSize = 256ULL << 20U;
 struct BenchDataOptions {
   int rounds = 7;
   std::string only;  // points whose names begin so
+  std::string protect = "none";
   bool json = false;
 };
 
@@ -183,6 +184,7 @@ Result<std::vector<Point>> measure(const Globals& globals, const BenchDataOption
   UpOptions up;
   up.servers = kServers;
   up.loopback_tcp = tcp;
+  up.protect = options.protect;
   const auto config = bring_up(globals, cluster.state(), up);
   if (!config.ok()) return config.status();
   auto client = Client::open(globals, config->config);
@@ -264,6 +266,9 @@ void add_bench_data(Command& bench) {
       bench.add("data", "Throughput of the data path beside raw pread and pwrite", "tutti bench data --json");
   data.option("--rounds", options->rounds, "Rounds to take the median of").range(1, 1000);
   data.option("--only", options->only, "Only what begins with this: write_64k, fresh_write, tcp_read, ...");
+  data.option("--protect", options->protect, "Frames by TCP: none, authenticate")
+      .one_of({"none", "authenticate"})
+      .show_default();
   data.flag("--json", options->json, "Print JSON");
   data.action([&globals = bench.globals(), options] { return run_bench_data(globals, *options); });
 }

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -81,6 +82,14 @@ class Worker {
       return fresh(how == "tutti", size);
     }
     if (command == "discard") return discard();
+    if (command == "names") {
+      std::string how;
+      std::string operation;
+      std::uint64_t count = 0;
+      std::uint64_t size = 0;
+      words >> how >> operation >> count >> size;
+      return names(how == "tutti", operation, count, size);
+    }
     std::size_t count = 0;
     int cpu = 0;
     if (command == "latency" && words >> count) return latency(count);
@@ -163,6 +172,49 @@ class Worker {
     return fmt::format("{} {}", (client_.loop().clock().now() - started).count(), cpu_ns);
   }
 
+  Result<std::string> names(bool tutti, const std::string& operation, std::uint64_t count,
+                            std::uint64_t size) {
+    buffer_.resize(size);
+    const std::uint64_t number = options_.offset / options_.length;
+    const std::uint64_t owner = operation == "stat" ? (number + 1) % options_.workers : number;
+    const std::string directory = names_directory(tutti ? options_.path : options_.raw);
+    const Nanos started = client_.loop().clock().now();
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::string path = fmt::format("{}/{}.{}", directory, owner, i);
+      TUTTI_TRY(tutti ? tutti_name(operation, path) : raw_name(operation, path));
+    }
+    return fmt::format("{}", (client_.loop().clock().now() - started).count());
+  }
+
+  Status tutti_name(const std::string& operation, const std::string& path) {
+    FileSystem& files = client_.files();
+    if (operation == "unlink") return client_.run(files.unlink(path));
+    if (operation == "stat") {
+      const auto there = client_.run(files.stat(path));
+      if (!there.ok()) return there.status();
+      return there->size == Bytes(buffer_.size()) ? Status() : Status(Code::io_error, path + ": wrong size");
+    }
+    OpenOptions open;
+    open.write = true;
+    open.create = true;
+    open.exclusive = true;
+    auto file = client_.run(files.open(path, open));
+    if (!file.ok()) return file.status();
+    if (!buffer_.empty()) TUTTI_TRY(client_.run((*file)->write(Bytes(0), buffer_)));
+    return client_.run((*file)->close());
+  }
+
+  Status raw_name(const std::string& operation, const std::string& path) {
+    if (operation == "unlink")
+      return ::unlink(path.c_str()) == 0 ? Status() : Status::from_errno(errno, "remove " + path);
+    struct stat info {};
+    if (operation == "stat")
+      return ::stat(path.c_str(), &info) == 0 ? Status() : Status::from_errno(errno, "stat " + path);
+    const Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!file.valid()) return Status::from_errno(errno, "create " + path);
+    return buffer_.empty() ? Status() : pwrite_all(file.get(), buffer_, 0, path);
+  }
+
   Status raw_transfer(bool write, std::uint64_t offset) {
     const auto at = static_cast<off_t>(offset);
     const ssize_t moved = write ? ::pwrite(raw_.get(), buffer_.data(), buffer_.size(), at)
@@ -237,6 +289,8 @@ class Worker {
 
 }  // namespace
 
+std::string names_directory(const std::string& path) { return path + ".names"; }
+
 Status pin_process(pid_t pid, int cpu) {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -275,6 +329,7 @@ void add_bench_worker(Command& root) {
   worker.option("--path", options->path, "").required();
   worker.option("--offset", options->offset, "");
   worker.option("--length", options->length, "").required();
+  worker.option("--workers", options->workers, "");
   worker.action([&globals = root.globals(), options] { return run_bench_worker(globals, *options); });
 }
 
@@ -282,9 +337,9 @@ Result<BenchWorkers> BenchWorkers::start(const std::string& directory, const std
                                          const std::string& path, std::uint64_t size, std::size_t count) {
   BenchWorkers workers;
   for (std::size_t i = 0; i < count; ++i) {
-    auto child =
-        Child::start({"tutti", "--dir", directory, "bench-worker", "--raw", raw, "--path", path, "--offset",
-                      std::to_string(size / count * i), "--length", std::to_string(size / count)});
+    auto child = Child::start({"tutti", "--dir", directory, "bench-worker", "--raw", raw, "--path", path,
+                               "--offset", std::to_string(size / count * i), "--length",
+                               std::to_string(size / count), "--workers", std::to_string(count)});
     if (!child.ok()) return child.status();
     workers.children_.push_back(*std::move(child));
   }

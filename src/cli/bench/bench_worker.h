@@ -9,6 +9,9 @@
 //   random COUNT         nanoseconds of time and of CPU for so many random 4 KiB reads
 //   latency COUNT        p50 and p99 of so many 4 KiB reads, in nanoseconds
 //   pingpong COUNT CPU   p50 and p99 of a bare Unix-socket round trip with a child on that CPU
+//   names raw|tutti create|stat|unlink COUNT SIZE
+//                        nanoseconds it took to make COUNT files of SIZE bytes in the shared directory, to ask for those
+//                        of the next worker, or to remove its own
 //   pin CPU              stays on that CPU from now on; answers 0
 #pragma once
 
@@ -27,9 +30,13 @@ struct BenchWorkerOptions {
   std::string path;          // a file of the cluster
   std::uint64_t offset = 0;  // the worker's part of both
   std::uint64_t length = 0;
+  std::uint64_t workers = 1;  // how many there are; each has a part of the same length
 };
 
 int run_bench_worker(const Globals& globals, const BenchWorkerOptions& options);
+
+// Where the files of `names` are, beside the file that the workers share.
+std::string names_directory(const std::string& path);
 
 // Keeps a process (0: this one) on one CPU.
 Status pin_process(pid_t pid, int cpu);

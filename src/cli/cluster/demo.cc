@@ -10,8 +10,9 @@
 #include "cli/child.h"
 #include "cli/client.h"
 #include "cli/cluster/local_cluster.h"
-#include "cli/output.h"
 #include "cli/cluster/temporary_cluster.h"
+#include "cli/output.h"
+#include "policy/request/policy.h"
 
 namespace tutti::cli {
 namespace {
@@ -141,8 +142,7 @@ Json to_json(const Outcome& outcome) {
 
 int run_demo(const Globals& globals, const DemoOptions& options) {
   const auto size = parse_bytes(options.size);
-  if (!size.ok() || *size == Bytes(0))
-    return report("demo --size", Status(Code::invalid, "use a size such as 256MiB"));
+  if (!size.ok()) return report("demo", size.status());
   const auto interrupt = catch_interrupts();
   if (!interrupt.ok()) return report("demo", interrupt.status());
   std::signal(SIGPIPE, SIG_IGN);
@@ -170,8 +170,15 @@ void add_demo(Command& root) {
   auto options = std::make_shared<DemoOptions>();
   Command demo = root.add("demo", "Show a cluster of 4 data servers with two applications, and clean up",
                           "tutti demo --size 1GiB");
-  demo.option("--size", options->size, "Bytes that each application writes").show_default();
-  demo.option("--policy", options->policy, "Order of requests in the data servers");
+  demo.option("--size", options->size, "Bytes that each application writes")
+      .show_default()
+      .checked([](const std::string& text) {
+        const auto parsed = parse_bytes(text);
+        if (parsed.ok() && *parsed > Bytes(0)) return Status();
+        return Status(Code::invalid, "use a size such as 256MiB");
+      });
+  demo.option("--policy", options->policy, "Order of requests in the data servers")
+      .checked([](const std::string& text) { return make_request_policy(text).status(); });
   demo.flag("--json", options->json, "Print JSON");
   demo.action([&globals = root.globals(), options] { return run_demo(globals, *options); });
 

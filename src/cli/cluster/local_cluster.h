@@ -25,6 +25,7 @@ struct UpOptions {
   std::optional<std::string> coordinator;  // of a new cluster: "meta" or "alone"
   bool loopback_tcp =
       false;  // a new cluster whose clients come by TCP over the loopback device, as if from afar
+  std::string protect = "none";  // with it: nobody is between a host and itself
 };
 
 struct UpReport {

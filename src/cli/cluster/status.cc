@@ -1,4 +1,5 @@
 // tutti status, tutti df: the servers and their space.
+#include <cmath>
 #include <memory>
 
 #include "cli/client.h"
@@ -122,17 +123,18 @@ int run_df(const Globals& globals, bool json) {
   if (!client.ok()) return report("df", client.status());
   const auto space = (*client)->run((*client)->files().space());
   if (!space.ok()) return report("df", space.status());
-  const Bytes used = space->total - space->free;
   if (json) {
-    const Json out = {{"total", space->total.count()}, {"used", used.count()}, {"free", space->free.count()}};
+    const Json out = {
+        {"total", space->total.count()}, {"used", space->used.count()}, {"free", space->free.count()}};
     return print_json(out);
   }
   Table table({"cluster", ">size", ">used", ">free", ">use"});
-  const double share = space->total > Bytes(0)
-                           ? static_cast<double>(used.count()) / static_cast<double>(space->total.count())
-                           : 0;
-  table.add({fmt::format("{:016x}", (*client)->config().id), to_string(space->total), to_string(used),
-             to_string(space->free), fmt::format("{:.0f}%", share * 100)});
+  // Of what there is for files; rounded up, so that only what is full is 100% and only what is empty 0%.
+  const Bytes usable = space->used + space->free;
+  const double share =
+      usable > Bytes(0) ? static_cast<double>(space->used.count()) / static_cast<double>(usable.count()) : 1;
+  table.add({fmt::format("{:016x}", (*client)->config().id), to_string(space->total), to_string(space->used),
+             to_string(space->free), fmt::format("{:.0f}%", std::ceil(share * 100))});
   fmt::print("{}", table.text());
   return kSuccess;
 }
@@ -153,7 +155,10 @@ void add_status(Command& root) {
 
 void add_df(Command& root) {
   auto json = std::make_shared<bool>(false);
-  Command df = root.add("df", "Show the space on the data servers", "tutti df");
+  Command df = root.add(
+      "df",
+      "Show the space on the disks of the data servers; the fullest one ends it for files on all of them",
+      "tutti df");
   df.flag("--json", *json, "Print JSON, in bytes");
   df.action([&globals = root.globals(), json] { return run_df(globals, *json); });
 }

@@ -13,6 +13,7 @@
 #include "cli/cluster/daemon.h"
 #include "cli/cluster/local_cluster.h"
 #include "cli/command.h"
+#include "cli/files/striping.h"
 #include "cli/output.h"
 #include "client/cluster_config.h"
 #include "env/real/system_random.h"
@@ -116,6 +117,7 @@ Status use_loopback_tcp(const StateDirectory& state, ClusterConfig& config) {
 Status create_cluster(const StateDirectory& state, const UpOptions& options) {
   ClusterConfig config = new_config(options);
   if (options.loopback_tcp) TUTTI_TRY(use_loopback_tcp(state, config));
+  if (options.loopback_tcp) config.protect = options.protect;
   config.id = system_random() | 1U;
   TUTTI_TRY(apply(options, config));
   const auto key = ServerKey::create(state.key_path());
@@ -254,10 +256,12 @@ void add_up(Command& root) {
                         "tutti up --servers 4 && tutti put results.h5 /results.h5");
   up.option("--servers", options->servers, "Number of data servers (4); fixed when the cluster is created")
       .range(1, kMaxServers);
-  up.option(
-      "--policy", options->policy,
-      "Order of requests in the data servers: " + fmt::format("{}", fmt::join(request_policy_names(), ", ")));
-  up.option("--stripe-size", options->stripe_size, "Default stripe size of new files (64KiB)");
+  up.option("--policy", options->policy,
+            "Order of requests in the data servers: " +
+                fmt::format("{}", fmt::join(request_policy_names(), ", ")))
+      .checked([](const std::string& text) { return make_request_policy(text).status(); });
+  up.option("--stripe-size", options->stripe_size, "Default stripe size of new files (64KiB)")
+      .checked(check_stripe_size_text);
   up.option("--stripe-count", options->stripe_count, "Servers that a new file is spread over (0: all)");
   up.option("--log-level", options->log_level, "debug, info, warn or error")
       .one_of({"debug", "info", "warn", "error"});

@@ -51,10 +51,6 @@ Status change_mode(Client& client, const std::string& path, const std::string& m
 }
 
 int run_chmod(const Globals& globals, const ChangeOptions& options) {
-  if (const auto sound = parse_mode(options.what, 0, false); !sound.ok()) {
-    print_error("chmod", sound.status());
-    return kUsage;
-  }
   return run_change(globals, "chmod", options, [&](Client& client, const std::string& path) {
     return change_mode(client, path, options.what);
   });
@@ -73,10 +69,7 @@ int run_chown(const Globals& globals, const ChangeOptions& options) {
 
 int run_truncate(const Globals& globals, const ChangeOptions& options) {
   const auto size = parse_bytes(options.what);
-  if (!size.ok()) {
-    print_error("truncate --size", size.status());
-    return kUsage;
-  }
+  if (!size.ok()) return report("truncate", size.status());
   return for_each_path(globals, "truncate", options.paths, [&](Client& client, const std::string& path) {
     OpenOptions open;
     open.write = true;
@@ -94,23 +87,29 @@ int run_truncate(const Globals& globals, const ChangeOptions& options) {
 void add_attribute_commands(Command& root) {
   auto mode = std::make_shared<ChangeOptions>();
   Command chmod = root.add("chmod", "Change permissions", "tutti chmod -R u+rwX,go-w /archive");
-  chmod.option("mode", mode->what, "Octal, or symbolic as in u+x,go-w").required();
-  chmod.option("paths", mode->paths, "Files and directories").required();
+  chmod.option("mode", mode->what, "Octal, or symbolic as in u+x,go-w")
+      .required()
+      .checked([](const std::string& text) { return parse_mode(text, 0, false).status(); });
+  chmod.option("paths", mode->paths, "Files and directories").required().not_empty();
   chmod.flag("-R,--recursive", mode->recursive, "Directories with all they hold");
   chmod.action([&globals = root.globals(), mode] { return run_chmod(globals, *mode); });
 
   auto owner = std::make_shared<ChangeOptions>();
   Command chown = root.add("chown", "Change owner and group", "tutti chown -R alice:physics /runs");
-  chown.option("owner", owner->what, "user, user:group or :group; names or numbers").required();
-  chown.option("paths", owner->paths, "Files and directories").required();
+  chown.option("owner", owner->what, "user, user:group or :group; names or numbers")
+      .required()
+      .checked([](const std::string& text) { return parse_owner(text).status(); });
+  chown.option("paths", owner->paths, "Files and directories").required().not_empty();
   chown.flag("-R,--recursive", owner->recursive, "Directories with all they hold");
   chown.action([&globals = root.globals(), owner] { return run_chown(globals, *owner); });
 
   auto size = std::make_shared<ChangeOptions>();
   Command truncate =
       root.add("truncate", "Set the length of files; makes missing ones", "tutti truncate -s 10MiB /scratch");
-  truncate.option("-s,--size", size->what, "Bytes, or with a unit as in 10MiB").required();
-  truncate.option("paths", size->paths, "Files").required();
+  truncate.option("-s,--size", size->what, "Bytes, or with a unit as in 10MiB")
+      .required()
+      .checked([](const std::string& text) { return parse_bytes(text).status(); });
+  truncate.option("paths", size->paths, "Files").required().not_empty();
   truncate.action([&globals = root.globals(), size] { return run_truncate(globals, *size); });
 }
 

@@ -58,15 +58,16 @@ void add_directory_commands(Command& root) {
   auto options = std::make_shared<MkdirOptions>();
   Command mkdir = root.add("mkdir", "Make directories; new files in them inherit the striping",
                            "tutti mkdir -p /archive/run42 --stripe-size 1MiB --stripe-count 2");
-  mkdir.option("paths", options->paths, "Directories").required();
+  mkdir.option("paths", options->paths, "Directories").required().not_empty();
   mkdir.flag("-p,--parents", options->parents, "Make missing parents; no error if it exists");
-  mkdir.option("-m,--mode", options->mode, "Permissions, octal or symbolic");
+  mkdir.option("-m,--mode", options->mode, "Permissions, octal or symbolic")
+      .checked([](const std::string& text) { return parse_mode(text, 0777U, true).status(); });
   add_striping(mkdir, options->striping);
   mkdir.action([&globals = root.globals(), options] { return run_mkdir(globals, *options); });
 
   auto paths = std::make_shared<std::vector<std::string>>();
   Command rmdir = root.add("rmdir", "Remove empty directories", "tutti rmdir /archive/empty");
-  rmdir.option("paths", *paths, "Directories").required();
+  rmdir.option("paths", *paths, "Directories").required().not_empty();
   rmdir.action([&globals = root.globals(), paths] {
     return for_each_path(globals, "rmdir", *paths, [](Client& client, const std::string& path) {
       return client.run(client.files().remove_directory(path));

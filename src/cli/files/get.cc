@@ -1,7 +1,6 @@
 // tutti get: files and trees of the cluster into the local system.
 //
-// A file comes under a temporary name and is renamed at the end, so that no partial file is ever seen under
-// its own.
+// A new file comes under a temporary name and is renamed at the end, so that no partial file is ever seen under its own.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -24,33 +23,104 @@ struct GetOptions {
   bool recursive = false;
 };
 
-// A local file under a temporary name, removed unless keep() was called.
-class Temporary {
+// Where a file goes to: as cp does it. What is written in whole comes under a temporary name and is renamed at the end,
+// in place of a file that has no other names and may be written; everything else is opened and written to.
+class Destination {
  public:
-  static Result<std::unique_ptr<Temporary>> create(const std::string& directory, std::uint64_t number) {
-    const std::string path = join_path(directory, fmt::format(".tutti-get-{}-{}", ::getpid(), number));
-    Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (!file.valid()) return Status::from_errno(errno, "create " + path);
-    return std::unique_ptr<Temporary>(new Temporary(path, std::move(file)));
+  static Result<std::unique_ptr<Destination>> open(const std::string& path, std::uint32_t mode,
+                                                   std::uint64_t number) {
+    std::unique_ptr<Destination> made(new Destination);
+    TUTTI_TRY(made->find(path));
+    struct stat info {};
+    const bool there = ::stat(made->path_.c_str(), &info) == 0;
+    if (!there && errno != ENOENT) return Status::from_errno(errno, "look at " + path);
+    if (there && S_ISDIR(info.st_mode)) return Status(Code::is_directory, path + " is a directory");
+    if (there && ::access(made->path_.c_str(), W_OK) != 0)
+      return Status::from_errno(errno, "write to " + path);
+    const bool whole = !there || (S_ISREG(info.st_mode) && info.st_nlink == 1);
+    if (whole && made->create_temporary(number, there ? info.st_mode & 07777U : mode & ~umask_of(),
+                                        there ? &info : nullptr))
+      return made;
+    TUTTI_TRY(made->open_in_place(there, info));
+    return made;
   }
-  Temporary(const Temporary&) = delete;
-  Temporary& operator=(const Temporary&) = delete;
-  ~Temporary() {
-    if (!kept_) ::unlink(path_.c_str());
+  Destination(const Destination&) = delete;
+  Destination& operator=(const Destination&) = delete;
+  ~Destination() {
+    if (!temporary_.empty()) ::unlink(temporary_.c_str());
   }
+
   [[nodiscard]] int fd() const { return file_.get(); }
-  Status keep(const std::string& path, std::uint32_t mode) {
-    if (::fchmod(file_.get(), mode) != 0) return Status::from_errno(errno, "set the mode of " + path);
-    if (std::rename(path_.c_str(), path.c_str()) != 0) return Status::from_errno(errno, "create " + path);
-    kept_ = true;
+  // Neither a device nor a pipe: bytes may come in any order.
+  [[nodiscard]] bool regular() const { return regular_; }
+  // A pipe without a reader: open() again when it may have one.
+  [[nodiscard]] bool waits() const { return !file_.valid(); }
+
+  // Everything is there.
+  Status finish() {
+    if (temporary_.empty()) return {};
+    if (std::rename(temporary_.c_str(), path_.c_str()) != 0)
+      return Status::from_errno(errno, "create " + path_);
+    temporary_.clear();
     return {};
   }
 
  private:
-  Temporary(std::string path, Fd file) : path_(std::move(path)), file_(std::move(file)) {}
+  Destination() = default;
+
+  static std::uint32_t umask_of() {
+    const mode_t mask = ::umask(0);
+    ::umask(mask);
+    return mask;
+  }
+
+  // What a symbolic link leads to.
+  Status find(const std::string& path) {
+    path_ = path;
+    std::error_code error;
+    if (!fs::is_symlink(path, error)) return {};
+    const fs::path target = fs::canonical(path, error);
+    if (error)
+      return {Code::not_found, fmt::format("{} is a symbolic link to something that does not exist", path)};
+    path_ = target.string();
+    return {};
+  }
+
+  // False if it cannot take the place of what is there without a difference.
+  bool create_temporary(std::uint64_t number, std::uint32_t mode, const struct stat* there) {
+    const fs::path parent = fs::path(path_).parent_path();
+    const std::string path = join_path(parent.empty() ? "." : parent.string(),
+                                       fmt::format(".tutti-get-{}-{}", ::getpid(), number));
+    Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!file.valid()) return false;
+    temporary_ = path;
+    struct stat made {};
+    const bool own = there == nullptr || (::fstat(file.get(), &made) == 0 && made.st_uid == there->st_uid &&
+                                          made.st_gid == there->st_gid);
+    const bool same = own || ::fchown(file.get(), there->st_uid, there->st_gid) == 0;
+    if (!same || ::fchmod(file.get(), mode) != 0) {
+      ::unlink(path.c_str());
+      temporary_.clear();
+      return false;
+    }
+    file_ = std::move(file);
+    return true;
+  }
+
+  Status open_in_place(bool there, const struct stat& info) {
+    regular_ = !there || S_ISREG(info.st_mode);
+    const bool pipe = there && S_ISFIFO(info.st_mode);
+    const int flags = O_WRONLY | O_CLOEXEC | (regular_ ? O_CREAT | O_TRUNC : 0) | (pipe ? O_NONBLOCK : 0);
+    file_ = Fd(::open(path_.c_str(), flags, 0600));
+    if (!file_.valid() && !(pipe && errno == ENXIO)) return Status::from_errno(errno, "open " + path_);
+    if (pipe && file_.valid()) ::fcntl(file_.get(), F_SETFL, 0);  // from here on it waits for its reader
+    return {};
+  }
+
   std::string path_;
+  std::string temporary_;  // empty: written in place
   Fd file_;
-  bool kept_ = false;
+  bool regular_ = true;
 };
 
 class Getter {
@@ -82,16 +152,24 @@ class Getter {
 
   // Cancelling it destroys the temporary file with the frame.
   Task<Status> transfer(std::string source, std::string destination) {
+    constexpr Nanos kPause = 20_ms;
     const OpenOptions open;
     auto file = co_await client_.files().open(source, open);
     if (!file.ok()) co_return file.status();
     if (destination == "-") co_return co_await copy_to_stream(**file, STDOUT_FILENO, "standard output");
-    const fs::path parent = fs::path(destination).parent_path();
-    auto temporary = Temporary::create(parent.empty() ? "." : parent.string(), ++counter_);
-    if (!temporary.ok()) co_return temporary.status();
-    const auto copied = co_await copy_out(client_, **file, (*temporary)->fd(), destination);
-    if (!copied.ok()) co_return copied.status();
-    TUTTI_CO_TRY((*temporary)->keep(destination, (*file)->attributes().mode & 0777U));
+    const std::uint32_t mode = (*file)->attributes().mode & 0777U;
+    auto to = Destination::open(destination, mode, ++counter_);
+    while (to.ok() && (*to)->waits()) {
+      co_await client_.loop().clock().sleep(kPause);
+      to = Destination::open(destination, mode, ++counter_);
+    }
+    if (!to.ok()) co_return to.status();
+    if ((*to)->regular()) {
+      TUTTI_CO_TRY(co_await copy_out(client_, **file, (*to)->fd(), destination));
+    } else {
+      TUTTI_CO_TRY(co_await copy_to_stream(**file, (*to)->fd(), destination));
+    }
+    TUTTI_CO_TRY((*to)->finish());
     co_return co_await (*file)->close();
   }
 
@@ -182,7 +260,8 @@ void add_get(Command& root) {
   get.option("paths", options->paths,
              "SOURCE... [DESTINATION]; '-' is standard output, missing the current directory")
       .required()
-      .at_least(1);
+      .at_least(1)
+      .not_empty();
   get.flag("-r,--recursive", options->recursive, "Directories with all they hold");
   get.action([&globals = root.globals(), options] { return run_get(globals, *options); });
 }
@@ -190,7 +269,7 @@ void add_get(Command& root) {
 void add_cat(Command& root) {
   auto paths = std::make_shared<std::vector<std::string>>();
   Command cat = root.add("cat", "Print files to standard output", "tutti cat /log.txt | less");
-  cat.option("paths", *paths, "Files").required();
+  cat.option("paths", *paths, "Files").required().not_empty();
   cat.action([&globals = root.globals(), paths] { return run_cat(globals, *paths); });
 }
 

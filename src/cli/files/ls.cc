@@ -6,6 +6,7 @@
 #include "cli/client.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/printable.h"
 
 namespace tutti::cli {
 namespace {
@@ -67,7 +68,7 @@ class Lister {
       rows.push_back({entry.name, join_path(path, entry.name), entry.type, entry.attributes});
     }
     std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.name < b.name; });
-    if (heading && !options_.json) fmt::print("{}{}:\n", printed_ ? "\n" : "", path);
+    if (heading && !options_.json) fmt::print("{}{}:\n", printed_ ? "\n" : "", shown(path));
     printed_ = true;
     print(rows);
     if (!options_.recursive) return;
@@ -92,7 +93,7 @@ class Lister {
       const std::string text = table.text();
       std::fputs(text.c_str() + text.find('\n') + 1, stdout);
     } else {
-      for (const Row& row : rows) fmt::print("{}\n", row.name);
+      for (const Row& row : rows) fmt::print("{}\n", shown(row.name));
     }
   }
 
@@ -103,9 +104,9 @@ class Lister {
             std::to_string(attributes.links),
             user_name(attributes.uid),
             group_name(attributes.gid),
-            std::to_string(link ? attributes.target.size() : attributes.size.count()),
+            attributes.size_unknown.ok() ? std::to_string(attributes.size.count()) : "?",
             time_text(attributes.modified),
-            link ? row.name + " -> " + attributes.target : row.name};
+            link ? shown(row.name) + " -> " + shown(attributes.target) : shown(row.name)};
   }
 
   Client& client_;
@@ -127,8 +128,10 @@ int run_ls(const Globals& globals, LsOptions options) {
 void add_ls(Command& root) {
   auto options = std::make_shared<LsOptions>();
   Command ls = root.add("ls", "List directories", "tutti ls -l /archive");
-  ls.option("paths", options->paths, "Directories and files; the root if none is named");
-  ls.flag("-l,--long", options->detailed, "Permissions, owner, size and time too");
+  ls.option("paths", options->paths, "Directories and files; the root if none is named").not_empty();
+  ls.flag(
+      "-l,--long", options->detailed,
+      "Permissions, owner, size and time too; '?' is a size that a server which is away would have to tell");
   ls.flag("-a,--all", options->all, "Also names that begin with a dot");
   ls.flag("-R,--recursive", options->recursive, "Directories below too");
   ls.flag("-d,--directory", options->directory, "The directories themselves, not what they hold");

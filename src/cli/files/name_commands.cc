@@ -62,13 +62,13 @@ int run_ln(const Globals& globals, const NameOptions& options) {
 void add_name_commands(Command& root) {
   auto mv_options = std::make_shared<NameOptions>();
   Command mv = root.add("mv", "Rename or move", "tutti mv /results.new /results");
-  mv.option("paths", mv_options->paths, "SOURCE... DESTINATION").required().at_least(2);
+  mv.option("paths", mv_options->paths, "SOURCE... DESTINATION").required().at_least(2).not_empty();
   mv.flag("-n,--no-clobber", mv_options->no_clobber, "Fail if the destination exists");
   mv.action([&globals = root.globals(), mv_options] { return run_mv(globals, *mv_options); });
 
   auto ln_options = std::make_shared<NameOptions>();
   Command ln = root.add("ln", "Make links", "tutti ln -s /runs/42 /latest");
-  ln.option("paths", ln_options->paths, "TARGET... LINK").required().at_least(2);
+  ln.option("paths", ln_options->paths, "TARGET... LINK").required().at_least(2).not_empty();
   ln.flag("-s,--symbolic", ln_options->symbolic, "A symbolic link");
   ln.action([&globals = root.globals(), ln_options] { return run_ln(globals, *ln_options); });
 }

@@ -1,7 +1,8 @@
 // tutti put: local files and trees into the cluster.
 //
-// A file is written under a temporary name in its directory and renamed at the end: readers see the old file
-// or the new one, and a put that fails leaves the old one.
+// A file is written without a name and gets it at the end: readers see the old file or the new one, a put that fails
+// leaves the old one, and one that is killed leaves nothing. Where a new file would not be the same to others as the old
+// one written to (it has more names, or another owner), the old one is written to, as cp does it.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -20,8 +21,6 @@ namespace tutti::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr Nanos kTidyPatience = 5_s;
 
 struct PutOptions {
   std::vector<std::string> paths;  // sources, then the destination
@@ -68,50 +67,84 @@ class Putter {
       mode = 0666U & ~mask;
     }
     const Status status = client_.run_interruptible(transfer(opened.get(), source, destination, mode));
-    tidy();
     interrupted_ = status.code() == Code::cancelled;
     return status.ok() ? kSuccess : fail(source, status);
   }
 
   Task<Status> transfer(int from, std::string name, std::string destination, std::uint32_t mode) {
     FileSystem& files = client_.files();
-    // Asked before the transfer, because rename would tell only after it.
+    TUTTI_CO_TRY(co_await follow_links(destination));
     const auto there = co_await files.stat(destination);
-    if (there.ok() && there->type == FileType::directory) {
+    if (there.ok() && there->type == FileType::directory)
       co_return Status(Code::is_directory, destination + " is a directory");
-    }
     if (!there.ok() && there.code() != Code::not_found) co_return there.status();
-    const std::string directory = destination.substr(0, destination.rfind('/') + 1);
-    const std::string temporary =
-        fmt::format("{}.tutti-put-{:016x}-{}", directory, files.client_id(), ++counter_);
     OpenOptions open;
     open.read = false;
     open.write = true;
+    std::unique_ptr<OpenFile> old;
+    if (there.ok()) {
+      // Whoever may not write to it may not replace it either.
+      auto opened = co_await files.open(destination, open);
+      if (!opened.ok()) co_return opened.status();
+      old = *std::move(opened);
+      mode = there->mode;
+    }
     open.create = true;
-    open.exclusive = true;
+    open.unnamed = true;
     open.mode = mode;
     open.layout = layout_;
-    temporary_ = temporary;
-    auto file = co_await files.open(temporary, open);
-    if (!file.ok()) co_return file.status().with_context(destination);
-    TUTTI_CO_TRY(co_await copy_in(client_, from, name, **file));
-    if (options_.sync) TUTTI_CO_TRY(co_await (*file)->sync());
-    TUTTI_CO_TRY(co_await (*file)->close());
-    TUTTI_CO_TRY(co_await files.rename(temporary, destination));
-    temporary_.reset();
-    co_return Status();
+    auto fresh = co_await files.open(destination.substr(0, destination.rfind('/') + 1), open);
+    if (there.ok() && !replaceable(*there, fresh)) co_return co_await write_to(std::move(old), from, name);
+    if (!fresh.ok()) co_return fresh.status().with_context(destination);
+    if (old) TUTTI_CO_TRY(co_await old->close());
+    TUTTI_CO_TRY(co_await copy_in(client_, from, name, **fresh));
+    if (options_.sync) TUTTI_CO_TRY(co_await (*fresh)->sync());
+    TUTTI_CO_TRY(co_await (*fresh)->give_name(destination, true));
+    TUTTI_CO_TRY(co_await keep_owner(destination, there, **fresh));
+    co_return co_await (*fresh)->close();
   }
 
-  // Removes what a failed or interrupted transfer left.
-  void tidy() {
-    if (!temporary_) return;
-    auto removal =
-        with_timeout(client_.loop().clock(), kTidyPatience, client_.files().unlink(*temporary_), "unlink");
-    const Status removed = client_.run(std::move(removal));
-    if (!removed.ok() && removed.code() != Code::not_found) {
-      print_error("put", removed.with_context(*temporary_ + " is left behind"));
+  // Makes `path` what the symbolic link there leads to.
+  Task<Status> follow_links(std::string& path) {
+    constexpr int kMost = 40;
+    for (int links = 0; links < kMost; ++links) {
+      const auto there = co_await client_.files().stat(path, false);
+      if (!there.ok() && there.code() == Code::not_found && links > 0)
+        co_return Status(Code::not_found, "the symbolic link leads to " + path + ", which does not exist");
+      if (!there.ok() || there->type != FileType::symlink) co_return Status();
+      path = there->target.starts_with('/') ? there->target
+                                            : path.substr(0, path.rfind('/') + 1) + there->target;
     }
-    temporary_.reset();
+    co_return Status(Code::invalid, path + ": too many symbolic links");
+  }
+
+  // Whether others see no difference between the old file with new bytes and the new file in its place.
+  static bool replaceable(const Attributes& old, const Result<std::unique_ptr<OpenFile>>& fresh) {
+    if (old.links > 1 || !fresh.ok()) return false;
+    const Attributes& made = (*fresh)->attributes();
+    return (made.uid == old.uid && made.gid == old.gid) || made.uid == 0;
+  }
+
+  // Root may make a file that another user owns.
+  Task<Status> keep_owner(const std::string& path, const Result<Attributes>& old, const OpenFile& fresh) {
+    const Attributes& made = fresh.attributes();
+    if (!old.ok() || (made.uid == old->uid && made.gid == old->gid)) co_return Status();
+    AttributeChange change;
+    change.uid = old->uid;
+    change.gid = old->gid;
+    change.mode = old->mode;
+    co_return co_await client_.files().set_attributes(path, change);
+  }
+
+  Task<Status> write_to(std::unique_ptr<OpenFile> old, int from, std::string name) {
+    if (options_.striping.size || options_.striping.count || options_.striping.first) {
+      co_return Status(Code::invalid,
+                       "it exists and cannot be replaced, and its striping does not change; remove it first");
+    }
+    TUTTI_CO_TRY(co_await old->truncate(0_B));
+    TUTTI_CO_TRY(co_await copy_in(client_, from, name, *old));
+    if (options_.sync) TUTTI_CO_TRY(co_await old->sync());
+    co_return co_await old->close();
   }
 
   int put_tree(const std::string& source, const std::string& destination) {
@@ -163,8 +196,6 @@ class Putter {
   Client& client_;
   const PutOptions& options_;
   LayoutWish layout_;
-  std::optional<std::string> temporary_;
-  std::uint64_t counter_ = 0;
   bool interrupted_ = false;
 };
 
@@ -192,7 +223,8 @@ int run_put(const Globals& globals, const PutOptions& options) {
   int code = kSuccess;
   for (const std::string& source : sources) {
     if (into && source == "-") {
-      return report("put -", Status(Code::is_directory, "name the file that standard input goes to"));
+      print_error("put -", Status(Code::is_directory, "name the file that standard input goes to"));
+      return kUsage;
     }
     const int result = putter.put(source, into ? join_path(destination, source_name(source)) : destination);
     if (result != kSuccess) code = result;
@@ -210,7 +242,8 @@ void add_put(Command& root) {
                "tutti put -r run42 /archive\n  tar c . | tutti put - /backup.tar --stripe-size 1MiB");
   put.option("paths", options->paths, "SOURCE... DESTINATION; the source '-' is standard input")
       .required()
-      .at_least(2);
+      .at_least(2)
+      .not_empty();
   put.flag("-r,--recursive", options->recursive, "Directories with all they hold");
   put.flag("--sync", options->sync, "Return only when the bytes would survive loss of power");
   add_striping(put, options->striping);

@@ -44,7 +44,7 @@ Status remove(Client& client, const std::string& path, const RmOptions& options)
 void add_rm(Command& root) {
   auto options = std::make_shared<RmOptions>();
   Command rm = root.add("rm", "Remove files and, with -r, directories", "tutti rm -r /archive/run41");
-  rm.option("paths", options->paths, "What to remove").required();
+  rm.option("paths", options->paths, "What to remove").required().not_empty();
   rm.flag("-r,-R,--recursive", options->recursive, "Directories with all they hold");
   rm.flag("-f,--force", options->force, "Say nothing of what does not exist");
   rm.action([&globals = root.globals(), options] {

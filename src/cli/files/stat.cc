@@ -4,6 +4,7 @@
 #include "cli/client.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/printable.h"
 
 namespace tutti::cli {
 namespace {
@@ -61,11 +62,13 @@ void print_striping(const Attributes& attributes) {
 
 void print_text(const std::string& path, const Attributes& attributes) {
   const bool link = attributes.type == FileType::symlink;
-  fmt::print("     Path: {}{}\n", path, link ? " -> " + attributes.target : "");
+  fmt::print("     Path: {}{}\n", shown(path), link ? " -> " + shown(attributes.target) : "");
   fmt::print("     Type: {}, inode {}, {} link{}\n", type_name(attributes.type), attributes.inode,
              attributes.links, attributes.links == 1 ? "" : "s");
-  if (attributes.type == FileType::file) {
+  if (attributes.type == FileType::file && attributes.size_unknown.ok()) {
     fmt::print("     Size: {} ({})\n", attributes.size.count(), to_string(attributes.size));
+  } else if (attributes.type == FileType::file) {
+    fmt::print("     Size: unknown: {}\n", attributes.size_unknown.message());
   }
   fmt::print("   Access: {:04o}/{}, {}:{}\n", attributes.mode, mode_text(attributes.type, attributes.mode),
              user_name(attributes.uid), group_name(attributes.gid));
@@ -96,7 +99,7 @@ int run_stat(const Globals& globals, const StatOptions& options) {
 void add_stat(Command& root) {
   auto options = std::make_shared<StatOptions>();
   Command stat = root.add("stat", "Show attributes and striping", "tutti stat --json /results.h5");
-  stat.option("paths", options->paths, "Files and directories").required();
+  stat.option("paths", options->paths, "Files and directories").required().not_empty();
   stat.flag("-L,--dereference", options->follow, "What symbolic links point to");
   stat.flag("--json", options->json, "Print JSON: an object, or an array for several paths");
   stat.action([&globals = root.globals(), options] { return run_stat(globals, *options); });

@@ -9,10 +9,21 @@
 
 namespace tutti::cli {
 
+Status check_stripe_size_text(const std::string& text) {
+  const auto size = parse_bytes(text);
+  return size.ok() ? check_stripe_size(*size) : size.status();
+}
+
 void add_striping(Command& command, StripingOptions& options) {
-  command.option("--stripe-size", options.size,
-                 "Bytes on one server before the next one's turn, such as 1MiB");
-  command.option("--stripe-count", options.count, "Number of servers to spread over, or 'all'");
+  command
+      .option("--stripe-size", options.size, "Bytes on one server before the next one's turn, such as 1MiB")
+      .checked(check_stripe_size_text);
+  command.option("--stripe-count", options.count, "Number of servers to spread over, or 'all'")
+      .checked([](const std::string& text) {
+        StripingOptions only;
+        only.count = text;
+        return layout_wish(only).status();
+      });
   command.option("--first-server", options.first, "Number of the server with the first stripe")
       .range(0, kMaxServers - 1);
 }
@@ -33,8 +44,7 @@ Result<LayoutWish> layout_wish(const StripingOptions& options) {
     if (*options.count == "all") {
       wish.stripe_count = 0xffffffffU;
     } else if (!number) {
-      return Status(Code::invalid,
-                    fmt::format("--stripe-count '{}': use 1 to {}, or all", *options.count, kMaxServers));
+      return Status(Code::invalid, fmt::format("'{}': use 1 to {}, or all", *options.count, kMaxServers));
     }
   }
   if (options.first) wish.first_server = *options.first;

@@ -16,6 +16,9 @@ struct StripingOptions {
   std::optional<std::int32_t> first;
 };
 
+// Whether the text is a size that a stripe may have.
+Status check_stripe_size_text(const std::string& text);
+
 void add_striping(Command& command, StripingOptions& options);
 // What they say, or Code::invalid.
 Result<LayoutWish> layout_wish(const StripingOptions& options);

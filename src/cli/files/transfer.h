@@ -14,11 +14,11 @@ namespace tutti::cli {
 inline constexpr std::size_t kPiece = 8U << 20U;
 inline constexpr std::size_t kPiecesUnderWay = 4;
 
-// Bytes from a descriptor, in order. A pipe or terminal is waited for through the loop, so that signals are
-// seen.
+// Bytes from a descriptor, in order, into an empty file; holes of a regular file are left out. A pipe or terminal is
+// waited for through the loop, so that signals are seen.
 Task<Status> copy_in(Client& client, int from, std::string name, OpenFile& to);
-// Bytes into a regular file, in any order. Returns how many.
-Task<Result<Bytes>> copy_out(Client& client, OpenFile& from, int to, std::string name);
+// Bytes into an empty regular file, in any order; where there are only zeros it gets holes, and holes are not read.
+Task<Status> copy_out(Client& client, OpenFile& from, int to, std::string name);
 // Bytes to any descriptor, in order.
 Task<Status> copy_to_stream(OpenFile& from, int to, std::string name);
 

@@ -46,8 +46,9 @@ int run_experiment(const Globals& globals, const LabOptions& options) {
   }
   const RealRun* real = options.real ? find_real_run(options.name) : nullptr;
   if (options.real && real == nullptr) {
-    return report("lab run " + options.name,
-                  Status(Code::invalid, "it is only simulated; with --real there is " + real_runs_help()));
+    print_error("lab run " + options.name,
+                Status(Code::invalid, "it is only simulated; with --real there is " + real_runs_help()));
+    return kUsage;
   }
   const auto result = real != nullptr ? real->run(globals) : (*experiment)->run(wanted);
   if (!result.ok()) {
@@ -72,7 +73,9 @@ void add_lab(Command& root) {
   auto options = std::make_shared<LabOptions>();
   Command run = lab.add("run", "Run an experiment; the same seed gives the same output",
                         "tutti lab run coord-spread --json");
-  run.option("name", options->name, "The experiment").required();
+  run.option("name", options->name, "The experiment").required().checked([](const std::string& name) {
+    return find_experiment(name).status();
+  });
   run.option("--seed", options->seed, "The first of its seeds").show_default();
   run.flag("--json", options->json, "Print JSON");
   run.flag("--progress", options->progress, "Say on standard error how far it is");

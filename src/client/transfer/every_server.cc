@@ -29,6 +29,26 @@ struct AskTruncate {
   }
 };
 
+struct AskNextData {
+  wire::Tag tag;
+  Bytes offset;
+  auto operator()(Builder& builder, const wire::Capability& capability) const {
+    return wire::CreateNextDataRequest(builder, &capability, &tag, offset.count());
+  }
+};
+
+Task<Result<Bytes>> ask_next_data(FileServers servers, CapabilityHolder& capability, std::uint32_t slot,
+                                  Bytes from) {
+  ServerSession& server = servers.of(slot);
+  // What the object holds of the bytes before `from` is as long as if the file ended there.
+  CapabilityRequest<wire::LengthReply, AskNextData> request(
+      wire::Type::next_data, server, capability,
+      AskNextData{servers.tags.next(), servers.layout.object_length(slot, from)});
+  TUTTI_CO_TRY(co_await server.ask(request));
+  if (!request.reply().exists()) co_return Bytes::max();
+  co_return servers.layout.file_offset(slot, Bytes(request.reply().length()));
+}
+
 Task<Result<Bytes>> ask_length(FileServers servers, CapabilityHolder& capability, std::uint32_t slot) {
   ServerSession& server = servers.of(slot);
   CapabilityRequest<wire::LengthReply, AskObject> request(wire::Type::length, server, capability,
@@ -75,6 +95,19 @@ Task<Result<Bytes>> ask_server(FileServers servers, CapabilityHolder& capability
       break;
   }
   return ask_length(servers, capability, slot);
+}
+
+Task<Result<Bytes>> find_data(FileServers servers, CapabilityHolder& capability, Bytes from) {
+  std::vector<Task<Result<Bytes>>> tasks;
+  tasks.reserve(servers.layout.stripe_count);
+  for (std::uint32_t slot = 0; slot < servers.layout.stripe_count; ++slot)
+    tasks.push_back(ask_next_data(servers, capability, slot, from));
+  Bytes nearest = Bytes::max();
+  for (const auto& answer : co_await when_all(std::move(tasks))) {
+    if (!answer.ok()) co_return answer.status();
+    nearest = std::min(nearest, *answer);
+  }
+  co_return nearest;
 }
 
 Task<Result<Bytes>> ask_every_server(FileServers servers, CapabilityHolder& capability, Question question) {

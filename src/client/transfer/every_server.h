@@ -37,4 +37,8 @@ Task<Result<Bytes>> ask_server(FileServers servers, CapabilityHolder& capability
 // slot. The capability must give kRightLength for it.
 Task<Result<Bytes>> ask_every_server(FileServers servers, CapabilityHolder& capability, Question question);
 
+// The first byte of the file at or after `from` that may not be in a hole; Bytes::max() if there is none. The capability
+// must give kRightRead.
+Task<Result<Bytes>> find_data(FileServers servers, CapabilityHolder& capability, Bytes from);
+
 }  // namespace tutti

@@ -1,6 +1,7 @@
 #include "client/transfer/open_file.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "client/transfer/transfer.h"
 
@@ -20,7 +21,7 @@ Segments segments_of(std::span<const Span> memory) {
 }  // namespace
 
 OpenFile::Impl::Impl(FileSystem::Impl& system, std::string path, Attributes attributes,
-                     const wire::Capability& capability, std::uint32_t open_flags)
+                     const wire::Capability& capability, std::uint32_t open_flags, std::uint64_t handle)
     : system_(system),
       attributes_(std::move(attributes)),
       file_{.env = system.env,
@@ -30,9 +31,13 @@ OpenFile::Impl::Impl(FileSystem::Impl& system, std::string path, Attributes attr
             .path = std::move(path),
             .capability = {system.env.clock.executor(), system.meta, capability, open_flags},
             .unsynced = UnsyncedWrites(attributes_.layout.stripe_count),
-            .local_reads = std::vector<LocalReads>(attributes_.layout.stripe_count)} {}
+            .local_reads = std::vector<LocalReads>(attributes_.layout.stripe_count)},
+      handle_(handle) {
+  if (handle_ != 0) system_.handles.opened(handle_, file_.capability);
+}
 
 OpenFile::Impl::~Impl() {
+  if (handle_ != 0) system_.handles.close(handle_, !file_.written && file_.exact, 0);
   for (LocalReads& local : file_.local_reads) {
     const auto channel = local.channel();
     const wire::Took report = local.report();
@@ -48,10 +53,35 @@ Task<Result<Bytes>> OpenFile::Impl::length() {
   return ask_every_server(file_.servers, file_.capability, Question{Question::Kind::length});
 }
 
+Task<Result<Bytes>> OpenFile::Impl::next_data(Bytes from) {
+  auto found = co_await find_data(file_.servers, file_.capability, from);
+  if (!found.ok()) co_return found.status().with_context("look for data in " + path());
+  co_return found;
+}
+
+Task<Status> OpenFile::Impl::give_name(std::string name, bool replace) {
+  struct AskName {
+    const std::string& name;
+    bool replace;
+    std::uint64_t sequence;
+    auto operator()(flatbuffers::FlatBufferBuilder& builder, const wire::Capability& capability) const {
+      const auto text = builder.CreateString(name);
+      const auto place = wire::CreatePlace(builder, wire::kRootInode, text);
+      return wire::CreateNameRequest(builder, &capability, place, replace, sequence);
+    }
+  };
+  CapabilityRequest<wire::StatusReply, AskName> request(wire::Type::name, system_.meta, file_.capability,
+                                                        AskName{name, replace, system_.next_change()});
+  TUTTI_CO_TRY(co_await system_.meta.ask(request));
+  file_.path = std::move(name);
+  co_return Status();
+}
+
 Task<Status> OpenFile::Impl::truncate(Bytes length) {
   if (length.count() > wire::kMaxOffset)
     co_return Status(Code::too_large, "truncate " + path() + ": too large");
   file_.written = true;
+  file_.exact = false;
   const Layout& layout = attributes_.layout;
   const Question question{Question::Kind::truncate, length, &file_.unsynced};
   // The server of the last byte goes first: whoever looks meanwhile, or after a failure, finds the file no shorter
@@ -83,15 +113,25 @@ Task<Status> OpenFile::Impl::unlock(LockId lock) {
 }
 
 Task<Status> OpenFile::Impl::close() {
-  if (!file_.written) co_return Status();
+  const std::uint64_t handle = std::exchange(handle_, 0);
+  const bool exact = file_.exact && file_.unfinished_writes == 0;
+  if (!file_.written) {
+    if (handle != 0) system_.handles.close(handle, exact, 0);
+    co_return Status();
+  }
+  system_.handles.forget(handle);
   struct AskCommit {
     const RequestTags& tags;
+    std::uint64_t handle;
+    bool exact;
+    Bytes end;
     auto operator()(flatbuffers::FlatBufferBuilder& builder, const wire::Capability& capability) const {
-      return wire::CreateCommitRequest(builder, &capability, tags.wall().count());
+      return wire::CreateCommitRequest(builder, &capability, tags.wall().count(), handle, exact, end.count());
     }
   };
-  CapabilityRequest<wire::StatusReply, AskCommit> request(wire::Type::commit, system_.meta, file_.capability,
-                                                          AskCommit{system_.tags});
+  CapabilityRequest<wire::StatusReply, AskCommit> request(
+      wire::Type::commit, system_.meta, file_.capability,
+      AskCommit{system_.tags, handle, exact, file_.written_end});
   const Status status = co_await system_.meta.ask(request);
   file_.written = false;
   co_return status.with_context("close " + path());
@@ -125,6 +165,10 @@ Task<Status> OpenFile::write_list(std::span<const Extent> file,
 }
 
 Task<Result<Bytes>> OpenFile::size() { return impl_->length(); }
+Task<Result<Bytes>> OpenFile::next_data(Bytes from) { return impl_->next_data(from); }
+Task<Status> OpenFile::give_name(std::string path, bool replace) {
+  return impl_->give_name(std::move(path), replace);
+}
 Task<Status> OpenFile::truncate(Bytes length) { return impl_->truncate(length); }
 Task<Status> OpenFile::sync() { return impl_->sync(); }
 Task<Status> OpenFile::close() { return impl_->close(); }

@@ -13,20 +13,22 @@ namespace tutti {
 class OpenFile::Impl {
  public:
   Impl(FileSystem::Impl& system, std::string path, Attributes attributes, const wire::Capability& capability,
-       std::uint32_t open_flags);
+       std::uint32_t open_flags, std::uint64_t handle);
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
-  // Reports to the servers what was read without asking, if the file system is still there.
+  // Closes the file, and reports to the servers what was read without asking.
   ~Impl();
 
   Task<Result<Bytes>> length();
+  Task<Result<Bytes>> next_data(Bytes from);
+  Task<Status> give_name(std::string path, bool replace);
   Task<Status> truncate(Bytes length);
   Task<Status> sync();
   Task<Status> close();
   Task<Result<LockId>> lock(Extent range, bool exclusive, Nanos patience);
   Task<Status> unlock(LockId lock);
 
-  [[nodiscard]] std::vector<std::byte> share() const;
+  [[nodiscard]] std::vector<std::byte> share();
 
   [[nodiscard]] const Attributes& attributes() const { return attributes_; }
   [[nodiscard]] StripedFile& file() { return file_; }
@@ -37,6 +39,7 @@ class OpenFile::Impl {
   FileSystem::Impl& system_;
   Attributes attributes_;
   StripedFile file_;
+  std::uint64_t handle_;  // at the metadata server; 0: closed, or it knows of none
 };
 
 }  // namespace tutti

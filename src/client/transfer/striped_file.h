@@ -26,6 +26,9 @@ struct StripedFile {
   UnsyncedWrites unsynced;
   std::vector<LocalReads> local_reads;  // by slot
   bool written = false;                 // since open: the metadata server is to be told
+  bool exact = true;                    // all that this handle did to the length is in `written_end`
+  std::uint64_t unfinished_writes = 0;  // under way, or ended otherwise than well
+  Bytes written_end{};                  // the furthest byte of a write, and one more
 
   [[nodiscard]] const Layout& layout() const { return servers.layout; }
 };

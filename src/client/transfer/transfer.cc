@@ -98,7 +98,12 @@ Task<Status> write_extents(StripedFile& file, FileExtents extents, Segments memo
   if (transfer.gated()) TUTTI_CO_TRY(transfer.outcome(co_await transfer.enter()));
   transfer.cut();
   file.written = true;
+  ++file.unfinished_writes;
+  for (const Extent& extent : extents.list()) {
+    if (extent.length > 0_B) file.written_end = std::max(file.written_end, extent.end());
+  }
   const Status status = co_await transfer.send();
+  if (status.ok()) --file.unfinished_writes;
   co_return transfer.outcome(status);
 }
 

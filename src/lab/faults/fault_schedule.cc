@@ -268,6 +268,14 @@ Task<void> Schedule::check_file(SimClient& client, std::size_t index) {
   world_.counts.bytes_checked += got->count();
   const Status verdict = file.oracle->end_read(id, std::span(buffer).first(got->count()));
   if (!verdict.ok()) world_.violation(fmt::format("at the end, {}: {}", file.path, verdict.message()));
+  const auto size = co_await (*opened)->size();
+  const auto named = co_await client.files().stat(file.path);
+  if (!size.ok() || !named.ok() || !named->size_unknown.ok())
+    co_return world_.violation(fmt::format("at the end, {}: no size", file.path));
+  if (*size != named->size) {
+    world_.violation(fmt::format("at the end, {} has {} bytes by its objects, {} by its name", file.path,
+                                 size->count(), named->size.count()));
+  }
 }
 
 Task<void> Schedule::check_names(SimClient& client, std::size_t lane, std::set<std::uint64_t>& live) {

@@ -114,14 +114,19 @@ Task<void> FaultWorker::step() {
     co_await truncate(file);
   } else if (dice < 73) {
     co_await sync(file);
-  } else if (dice < 77) {
+  } else if (dice < 75) {
     co_await ask_size(file);
+  } else if (dice < 77) {
+    co_await stat_size(file);
   } else if (dice < 79) {
     co_await close(file);
   } else if (dice < 85) {
     co_await create(choose_name());
-  } else if (dice < 88) {
+  } else if (dice < 87) {
     co_await remove(choose_name());
+  } else if (dice < 88) {
+    std::string name = choose_name();
+    co_await use_removed(std::move(name), choose_name());
   } else if (dice < 92) {
     std::string from = choose_name();
     co_await rename(std::move(from), choose_name());
@@ -261,6 +266,18 @@ Task<void> FaultWorker::ask_size(std::size_t file) {
   const std::string what = "size of " + watched.path;
   ended(what, began, size.status());
   if (size.ok()) check(what, watched.oracle->check_size(id, *size));
+}
+
+Task<void> FaultWorker::stat_size(std::size_t file) {
+  const WatchedFile& watched = world_.files[file];
+  const auto id = watched.oracle->begin_read({});
+  const Doubt doubt(*watched.oracle, id, true);
+  const Nanos began = world_.now();
+  const auto found = co_await client_.files().stat(watched.path);
+  const Status status = found.ok() ? found->size_unknown : found.status();
+  const std::string what = "stat " + watched.path;
+  ended(what, began, status);
+  if (status.ok()) check(what, watched.oracle->check_size(id, found->size));
 }
 
 Task<void> FaultWorker::close(std::size_t file) {

@@ -35,10 +35,18 @@ class FaultWorker {
   Task<void> truncate(std::size_t file);
   Task<void> sync(std::size_t file);
   Task<void> ask_size(std::size_t file);
+  // The same by name: the metadata server may know it.
+  Task<void> stat_size(std::size_t file);
   Task<void> close(std::size_t file);
 
   Task<void> create(std::string name);
-  Task<void> write_private(OpenFile& file, std::string name);
+  // Goes on with a file that has lost its name, by removal or because another file got it.
+  Task<void> use_removed(std::string name, std::string other);
+  // Whether the name is gone for sure.
+  Task<bool> take_name(std::string name, std::string other);
+  Task<void> read_removed(OpenFile& file, const std::vector<bool>& written);
+  Task<bool> write_private(OpenFile& file, std::string name, Bytes offset);
+  [[nodiscard]] Bytes choose_private_offset();
   Task<void> read_private(std::string name);
   Task<void> remove(std::string name);
   Task<void> rename(std::string from, std::string to);

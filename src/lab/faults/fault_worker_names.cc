@@ -51,20 +51,82 @@ Task<void> FaultWorker::create(std::string name) {
   ended(what, began, file.status(), file.code() == Code::exists);
   check(what, names().created(name, options.exclusive, file.code(), inode));
   if (!file.ok()) co_return;
-  if (random_.chance(0.5)) co_await write_private(**file, name);
+  if (random_.chance(0.5)) co_await write_private(**file, name, choose_private_offset());
   const Nanos closing = world_.now();
   const Status closed = co_await (*file)->close();
   ended("close " + path(name), closing, closed);
 }
 
-Task<void> FaultWorker::write_private(OpenFile& file, std::string name) {
+Bytes FaultWorker::choose_private_offset() {
+  return Bytes(random_.below((kPrivateReach - kPrivateLength).count()));
+}
+
+Task<bool> FaultWorker::write_private(OpenFile& file, std::string name, Bytes offset) {
   const std::uint64_t inode = file.attributes().inode;
-  const Bytes offset(random_.below((kPrivateReach - kPrivateLength).count()));
   std::vector<std::byte> buffer(kPrivateLength.count());
   for (std::size_t i = 0; i < buffer.size(); ++i) buffer[i] = private_value(inode, offset + Bytes(i));
   const Nanos began = world_.now();
   const Status status = co_await file.write(offset, buffer);
   ended("write " + path(name), began, status);
+  co_return status.ok();
+}
+
+Task<void> FaultWorker::use_removed(std::string name, std::string other) {
+  OpenOptions options;
+  options.write = true;
+  options.create = true;
+  options.exclusive = true;
+  UnlessTold doubt([this, &name] { names().create_in_doubt(name); });
+  const Nanos began = world_.now();
+  auto file = co_await client_.files().open(path(name), options);
+  doubt.told();
+  const std::uint64_t inode = file.ok() ? (*file)->attributes().inode : 0;
+  const std::string what = fmt::format("create! {} -> inode {}", path(name), inode);
+  ended(what, began, file.status(), file.code() == Code::exists);
+  check(what, names().created(name, true, file.code(), inode));
+  if (!file.ok()) co_return;
+  const bool gone = co_await take_name(name, std::move(other));
+  const std::uint64_t losses = world_.counts.power_losses;
+  std::vector<bool> written(kPrivateReach.count());
+  for (std::uint64_t turn = random_.between(1, 4); turn > 0; --turn) {
+    const Bytes offset = choose_private_offset();
+    const bool ok = co_await write_private(**file, name, offset);
+    for (std::size_t i = 0; ok && i < kPrivateLength.count(); ++i) written[offset.count() + i] = true;
+    co_await client_.clock().sleep(random_.exponential(500_ms));
+    // Bytes that were not synced may go with the power.
+    if (world_.counts.power_losses != losses) written.assign(written.size(), false);
+    if (gone) co_await read_removed(**file, written);
+  }
+  const Nanos closing = world_.now();
+  const Status closed = co_await (*file)->close();
+  ended("close what was " + path(name), closing, closed);
+}
+
+Task<bool> FaultWorker::take_name(std::string name, std::string other) {
+  if (name == other || random_.chance(0.5)) {
+    co_await remove(name);
+  } else {
+    co_await rename(std::move(other), name);
+  }
+  const auto there = co_await client_.files().stat(path(name));
+  co_return there.code() == Code::not_found;
+}
+
+Task<void> FaultWorker::read_removed(OpenFile& file, const std::vector<bool>& written) {
+  const std::uint64_t inode = file.attributes().inode;
+  const std::uint64_t losses = world_.counts.power_losses;
+  std::vector<std::byte> buffer(kPrivateReach.count());
+  const Nanos began = world_.now();
+  const auto got = co_await file.read(0_B, buffer);
+  const std::string what = fmt::format("read the removed inode {}", inode);
+  ended(what, began, got.status());
+  if (!got.ok() || world_.counts.power_losses != losses) co_return;
+  for (std::size_t i = 0; i < buffer.size(); ++i) {
+    const bool ours = i < got->count() && buffer[i] == private_value(inode, Bytes(i));
+    const bool hole = i >= got->count() || buffer[i] == std::byte{0};
+    if (ours || (hole && !written[i])) continue;
+    co_return check(what, Status(Code::internal, fmt::format("byte {} is lost or foreign", i)));
+  }
 }
 
 Task<void> FaultWorker::read_private(std::string name) {

@@ -20,6 +20,7 @@
 #include "server/data/cluster_member.h"
 #include "server/data/dispatcher.h"
 #include "server/data/policy_switch.h"
+#include "server/data/removed_objects.h"
 
 namespace tutti {
 
@@ -69,6 +70,7 @@ class DataServer {
   Dispatcher dispatcher_;
   ClusterMember member_;
   PolicySwitch policy_switch_;
+  RemovedObjects removed_;                          // cluster's time
   std::map<std::uint64_t, DataSession*> sessions_;  // by client id
   Scope scope_;
 };

@@ -112,6 +112,10 @@ Status DataSession::handle(const Frame& frame) {
     case wire::Type::length:
     case wire::Type::remove_object:
       return object_request(frame);
+    case wire::Type::remove_objects:
+      return remove_objects(frame);
+    case wire::Type::next_data:
+      return next_data(frame);
     case wire::Type::truncate:
       return truncate(frame);
     case wire::Type::status:
@@ -132,10 +136,16 @@ void DataSession::reply(wire::Type type, std::uint64_t id, const Status& status)
 
 Status DataSession::check(const wire::Capability& capability, std::uint32_t rights) {
   const Nanos wall = server_.cluster_clock_.now();
-  if (std::memcmp(&capability, &genuine_, sizeof(genuine_)) == 0)
-    return ServerKey::permits(capability, rights, wall);
-  Status status = server_.key_.check(capability, rights, wall);
-  if (status.ok()) genuine_ = capability;
+  Status status;
+  if (std::memcmp(&capability, &genuine_, sizeof(genuine_)) == 0) {
+    status = ServerKey::permits(capability, rights, wall);
+  } else {
+    status = server_.key_.check(capability, rights, wall);
+    if (status.ok()) genuine_ = capability;
+  }
+  const bool by_server = (rights & wire::kRightRemove) != 0;
+  if (status.ok() && !by_server && server_.removed_.contains(ObjectId{capability.file()}))
+    status = RemovedObjects::refusal();
   return status;
 }
 

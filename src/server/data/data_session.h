@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "env/network.h"
 #include "env/scope.h"
@@ -51,7 +52,11 @@ class DataSession {
 
   Status object_request(const Frame& frame);
   Task<void> do_object_request(wire::Type type, std::uint64_t id, ObjectId object);
-  void reply_length(std::uint64_t id, const Result<std::optional<Bytes>>& length);
+  Status remove_objects(const Frame& frame);
+  Task<void> do_remove_objects(std::uint64_t id, std::vector<std::uint64_t> files);
+  Status next_data(const Frame& frame);
+  Task<void> do_next_data(std::uint64_t id, ObjectId object, Bytes offset);
+  void reply_length(wire::Type type, std::uint64_t id, const Result<std::optional<Bytes>>& length);
   Status truncate(const Frame& frame);
   Task<void> do_truncate(std::uint64_t id, ObjectId object, Bytes length, bool cut, bool grow);
 

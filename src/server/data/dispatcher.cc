@@ -132,6 +132,16 @@ void Dispatcher::advise(Advice advice) {
   dispatch();
 }
 
+void Dispatcher::removed(const RemovedObjects& objects) {
+  if (queued_ + in_service_ == 0) return;
+  using enum TransferState;
+  for (const TransferState state : {queued, finding, serving}) {
+    for (Transfer* transfer : transfers_.in_state(state)) {
+      if (objects.contains(transfer->object)) transfer->fail(RemovedObjects::refusal());
+    }
+  }
+}
+
 void Dispatcher::drop(const ClientSession& session) {
   const Nanos now = env_.clock.now();
   for (Transfer* transfer : transfers_.in_state(TransferState::queued)) {

@@ -23,6 +23,7 @@
 #include "server/data/early_pulls.h"
 #include "server/data/local_reads.h"
 #include "server/data/recent_rate.h"
+#include "server/data/removed_objects.h"
 #include "server/data/statistics.h"
 #include "server/data/transfer.h"
 #include "server/data/transfer_table.h"
@@ -53,6 +54,8 @@ class Dispatcher {
   // The coordinator's advice, on the steady clock: for the policy that decides now, and for one that takes over while it
   // is valid.
   void advise(Advice advice);
+  // The objects are about to be removed: what has not had its last turn fails, and does not make them anew.
+  void removed(const RemovedObjects& objects);
   // Forgets the queued transfers of a session. Those in service end by themselves; wait for session.drained.
   void drop(const ClientSession& session);
 

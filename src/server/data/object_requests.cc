@@ -1,6 +1,7 @@
 // The requests of a session for whole objects.
 #include "server/data/data_session.h"
 #include "server/data/status_reply.h"
+#include "server/removal.h"
 
 namespace tutti {
 
@@ -22,7 +23,7 @@ Status DataSession::object_request(const Frame& frame) {
 Task<void> DataSession::do_object_request(wire::Type type, std::uint64_t id, ObjectId object) {
   if (type == wire::Type::length) {
     const auto length = co_await server_.store_.length(object);
-    reply_length(id, length);
+    reply_length(type, id, length);
     co_return;
   }
   Status status;
@@ -34,14 +35,72 @@ Task<void> DataSession::do_object_request(wire::Type type, std::uint64_t id, Obj
   reply(type, id, status);
 }
 
-void DataSession::reply_length(std::uint64_t id, const Result<std::optional<Bytes>>& length) {
+Status DataSession::remove_objects(const Frame& frame) {
+  const auto* request = wire::parse<wire::RemoveObjectsRequest>(frame.payload);
+  if (request == nullptr || request->capability() == nullptr || request->files() == nullptr ||
+      request->files()->size() > wire::kMaxRemoved)
+    return {Code::malformed, "removal"};
+  std::vector<std::uint64_t> files = wire::numbers(request->files());
+  const wire::Capability& capability = *request->capability();
+  Status status = check(capability, wire::kRightRemove);
+  if (status.ok() && capability.file() != removal_digest(files, request->until()))
+    status = Status(Code::bad_capability, "the capability is for another removal");
+  if (!status.ok()) {
+    reply(wire::Type::remove_objects, frame.id, status);
+    return {};
+  }
+  const Nanos now = server_.cluster_clock_.now();
+  for (const std::uint64_t file : files) server_.removed_.add(ObjectId{file}, Nanos(request->until()), now);
+  server_.dispatcher_.removed(server_.removed_);
+  scope_.spawn(do_remove_objects(frame.id, std::move(files)));
+  return {};
+}
+
+Task<void> DataSession::do_remove_objects(std::uint64_t id, std::vector<std::uint64_t> files) {
+  constexpr std::size_t kTurn = 32;  // removals in a row before others have their turn
+  Status first;
+  std::vector<std::uint64_t> failed;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (i % kTurn == kTurn - 1) co_await server_.env_.clock.sleep(Nanos(1));
+    const std::uint64_t file = files[i];
+    const Status status = co_await server_.store_.remove(ObjectId{file});
+    if (status.ok()) continue;
+    if (first.ok()) first = status;
+    failed.push_back(file);
+  }
+  flatbuffers::FlatBufferBuilder builder(256);
+  const auto message = message_of(builder, first);
+  const auto list = builder.CreateVector(failed);
+  builder.Finish(wire::CreateRemoveObjectsReply(builder, code_of(first), message, list));
+  connection().send(wire::reply_type(wire::Type::remove_objects), id, wire::bytes(builder)).ignore();
+}
+
+Status DataSession::next_data(const Frame& frame) {
+  const auto* request = wire::parse<wire::NextDataRequest>(frame.payload);
+  if (request == nullptr || request->capability() == nullptr || request->offset() > wire::kMaxOffset)
+    return {Code::malformed, "request for the next data"};
+  if (const Status status = check(*request->capability(), wire::kRightRead); !status.ok()) {
+    reply(wire::Type::next_data, frame.id, status);
+    return {};
+  }
+  scope_.spawn(do_next_data(frame.id, ObjectId{request->capability()->file()}, Bytes(request->offset())));
+  return {};
+}
+
+Task<void> DataSession::do_next_data(std::uint64_t id, ObjectId object, Bytes offset) {
+  const auto found = co_await server_.store_.next_data(object, offset);
+  reply_length(wire::Type::next_data, id, found);
+}
+
+void DataSession::reply_length(wire::Type type, std::uint64_t id,
+                               const Result<std::optional<Bytes>>& length) {
   flatbuffers::FlatBufferBuilder builder(256);
   const Status status = length.status();
   const auto message = message_of(builder, status);
   const bool exists = length.ok() && length->has_value();
   builder.Finish(
       wire::CreateLengthReply(builder, code_of(status), message, exists, exists ? (*length)->count() : 0));
-  connection().send(wire::reply_type(wire::Type::length), id, wire::bytes(builder)).ignore();
+  connection().send(wire::reply_type(type), id, wire::bytes(builder)).ignore();
 }
 
 Status DataSession::truncate(const Frame& frame) {

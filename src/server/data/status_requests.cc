@@ -1,4 +1,5 @@
 // What a data server tells of itself.
+#include "base/hash.h"
 #include "base/version.h"
 #include "server/data/accounting_reply.h"
 #include "server/data/data_session.h"
@@ -26,6 +27,7 @@ Status DataSession::server_status(const Frame& frame) {
   if (space.ok()) {
     fields.add_total(space->total.count());
     fields.add_free(space->free.count());
+    if (space->disk != 0) fields.add_disk(mix64(space->disk ^ server_.options_.boot));
   }
   fields.add_sessions(static_cast<std::uint32_t>(server_.sessions_.size()));
   fields.add_queued(static_cast<std::uint32_t>(dispatcher.queued()));

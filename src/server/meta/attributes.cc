@@ -93,6 +93,11 @@ Result<Inode> TreeEditor::set_attributes(const Place& place, bool follow, const 
 
 Status TreeEditor::commit(std::uint64_t file, Nanos modified) {
   Result<Inode> node = inode(file);
+  if (node.code() == Code::stale) {
+    const Result<std::optional<std::string>> removed = kv_.get(removed_key(file));
+    if (!removed.ok()) return removed.status();
+    if (removed->has_value()) return {};  // it was open, and nobody will ask when it was written
+  }
   if (!node.ok()) return node.status();
   modified = std::min(modified, caller().wall);
   if (modified <= node->modified_set) return {};

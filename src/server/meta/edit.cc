@@ -16,7 +16,7 @@ constexpr std::uint32_t kSetgid = 02000;
 constexpr std::uint32_t kSticky = 01000;
 constexpr std::uint32_t kMaxLinks = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint32_t kOpenFlags =
-    wire::kOpenRead | wire::kOpenWrite | wire::kOpenCreate | wire::kOpenExclusive;
+    wire::kOpenRead | wire::kOpenWrite | wire::kOpenCreate | wire::kOpenExclusive | wire::kOpenUnnamed;
 
 bool exclusive_create(std::uint32_t flags) {
   return (flags & wire::kOpenCreate) != 0 && (flags & wire::kOpenExclusive) != 0;
@@ -27,6 +27,9 @@ Status check_flags(std::uint32_t flags) {
   if ((flags & (wire::kOpenRead | wire::kOpenWrite)) == 0) {
     return {Code::invalid, "neither reading nor writing is asked for"};
   }
+  constexpr std::uint32_t kNeeded = wire::kOpenCreate | wire::kOpenWrite;
+  if ((flags & wire::kOpenUnnamed) != 0 && (flags & kNeeded) != kNeeded)
+    return {Code::invalid, "a file without a name must be new and open for writing"};
   return {};
 }
 
@@ -78,6 +81,7 @@ Result<Layout> choose_layout(const ClusterDefaults& defaults, const Wish& direct
 
 Result<std::optional<Inode>> open_existing(const Tree& tree, const Place& place, std::uint32_t flags) {
   TUTTI_TRY(check_flags(flags));
+  if ((flags & wire::kOpenUnnamed) != 0) return std::optional<Inode>();
   Result<Walked> walked = tree.walk(place, !exclusive_create(flags));
   if (!walked.ok()) return walked.status();
   if (walked->node) {
@@ -96,7 +100,8 @@ Status TreeEditor::add_entry(Inode& parent, const std::string& name, const Inode
   return put(parent);
 }
 
-// One name less. With the last one the inode goes, and the objects of a file wait for their removal.
+// One name less. With the last one the inode goes; that of a file waits among the removed files for the removal of its
+// objects.
 Status TreeEditor::drop_link(Inode node) {
   if (node.type != wire::kDirectory && node.links > 1) {
     --node.links;
@@ -105,13 +110,8 @@ Status TreeEditor::drop_link(Inode node) {
   }
   if (node.type == wire::kFile) {
     superblock_.files -= std::min<std::uint64_t>(superblock_.files, 1);
-    for (std::uint32_t slot = 0; slot < node.layout.stripe_count; ++slot) {
-      const std::uint32_t server = node.layout.server_of_slot(slot);
-      TUTTI_TRY(kv_.put(orphan_key(server, node.id), "\1"));
-      orphaned_.push_back(server);
-    }
-    std::sort(orphaned_.begin(), orphaned_.end());
-    orphaned_.erase(std::unique(orphaned_.begin(), orphaned_.end()), orphaned_.end());
+    TUTTI_TRY(kv_.put(removed_key(node.id), encode(node)));
+    removed_.push_back({node.id, node.layout, false});
   }
   return kv_.erase(inode_key(node.id));
 }
@@ -124,23 +124,29 @@ Result<Walked> TreeEditor::walk_to_new(const Place& place) const {
   return at;
 }
 
-Result<Inode> TreeEditor::create(Walked& at, Inode node) {
-  Inode& parent = *at.parent;
+void TreeEditor::begin(Inode& node, const Inode& parent) {
   node.id = superblock_.next_inode++;
   node.uid = caller().uid;
   node.gid = (parent.mode & kSetgid) != 0 ? parent.gid : caller().gid;
   node.mode &= kModeBits;
   if (node.type == wire::kDirectory) {
     node.mode |= parent.mode & kSetgid;
+  } else if (!caller().root() && !caller().in_group(node.gid)) {
+    node.mode &= ~kSetgid;
+  }
+  node.accessed = node.modified = node.changed = caller().wall;
+}
+
+Result<Inode> TreeEditor::create(Walked& at, Inode node) {
+  Inode& parent = *at.parent;
+  begin(node, parent);
+  if (node.type == wire::kDirectory) {
     node.parent = parent.id;
     node.links = 2;
     if (parent.links == kMaxLinks)
       return Status(Code::too_many_links, "the directory holds too many directories");
     ++parent.links;
-  } else if (!caller().root() && !caller().in_group(node.gid)) {
-    node.mode &= ~kSetgid;
   }
-  node.accessed = node.modified = node.changed = caller().wall;
   TUTTI_TRY(put(node));
   TUTTI_TRY(add_entry(parent, at.name, node));
   return node;
@@ -149,6 +155,7 @@ Result<Inode> TreeEditor::create(Walked& at, Inode node) {
 Result<Opened> TreeEditor::open(const Place& place, std::uint32_t flags, std::uint32_t mode,
                                 const Wish& wish) {
   TUTTI_TRY(check_flags(flags));
+  if ((flags & wire::kOpenUnnamed) != 0) return open_unnamed(place, mode, wish);
   Result<Walked> at = walk(place, !exclusive_create(flags));
   if (!at.ok()) return at.status();
   if (at->node) {
@@ -167,6 +174,47 @@ Result<Opened> TreeEditor::open(const Place& place, std::uint32_t flags, std::ui
   if (!made.ok()) return made.status();
   ++superblock_.files;
   return Opened{*std::move(made), true};
+}
+
+// Among the removed files from the beginning: if nobody names it, it goes as they do.
+Result<Opened> TreeEditor::open_unnamed(const Place& place, std::uint32_t mode, const Wish& wish) {
+  const Result<Inode> directory = lookup(place, true);
+  if (!directory.ok()) return directory.status();
+  if (directory->type != wire::kDirectory) return Status(Code::not_directory, "not a directory");
+  if (!may(caller(), *directory, kMayWrite | kMaySearch)) return no_write();
+  const Result<Layout> layout = choose_layout(defaults_, directory->wish, wish, superblock_.next_inode);
+  if (!layout.ok()) return layout.status();
+  Inode node;
+  node.type = wire::kFile;
+  node.mode = mode;
+  node.layout = *layout;
+  begin(node, *directory);
+  TUTTI_TRY(kv_.put(removed_key(node.id), encode(node)));
+  removed_.push_back({node.id, node.layout, true});
+  return Opened{std::move(node), true};
+}
+
+Status TreeEditor::give_name(std::uint64_t file, const Place& place, bool replace) {
+  const Result<std::optional<std::string>> stored = kv_.get(removed_key(file));
+  if (!stored.ok()) return stored.status();
+  if (!stored->has_value()) return {Code::stale, "the file has a name, or was removed"};
+  Result<Inode> node = decode_inode(file, **stored);
+  if (!node.ok()) return node.status();
+  Result<Walked> at = walk(place, false);
+  if (!at.ok()) return at.status();
+  if (!at->parent) return {Code::invalid, "the path must end in a name"};
+  if (at->node && !replace) return {Code::exists, "it exists"};
+  if (!may(caller(), *at->parent, kMayWrite)) return no_write();
+  if (at->node) {
+    TUTTI_TRY(check_replace(*node, *at));
+    TUTTI_TRY(drop_link(*at->node));
+  }
+  TUTTI_TRY(kv_.erase(removed_key(file)));
+  node->links = 1;
+  node->changed = caller().wall;
+  TUTTI_TRY(put(*node));
+  ++superblock_.files;
+  return add_entry(*at->parent, at->name, *node);
 }
 
 Result<Inode> TreeEditor::make_directory(const Place& place, std::uint32_t mode, const Wish& wish) {

@@ -29,6 +29,12 @@ struct AttributeChange {
   Wish wish;
 };
 
+struct RemovedFile {
+  std::uint64_t inode = 0;
+  Layout layout;
+  bool fresh = false;  // it never had a name
+};
+
 struct Opened {
   Inode node;
   bool created = false;
@@ -48,6 +54,8 @@ class TreeEditor : public Tree {
       : Tree(kv, caller), kv_(kv), defaults_(defaults), superblock_(superblock), stored_(superblock) {}
 
   Result<Opened> open(const Place& place, std::uint32_t flags, std::uint32_t mode, const Wish& wish);
+  // Names a file that was opened without a name and is open still.
+  Status give_name(std::uint64_t file, const Place& place, bool replace);
   Result<Inode> make_directory(const Place& place, std::uint32_t mode, const Wish& wish);
   Result<Inode> symlink(const Place& place, const std::string& target);
   // A symbolic link at `from` is not followed but gets a second name.
@@ -63,14 +71,17 @@ class TreeEditor : public Tree {
   [[nodiscard]] Superblock& superblock() { return superblock_; }
   // For records beside the tree.
   [[nodiscard]] KvWriter& kv() { return kv_; }
-  // The data servers that got objects to remove, ascending.
-  [[nodiscard]] const std::vector<std::uint32_t>& orphaned() const { return orphaned_; }
+  // The files that have no name now.
+  [[nodiscard]] const std::vector<RemovedFile>& removed() const { return removed_; }
 
  private:
   Status put(const Inode& node);
   Status add_entry(Inode& parent, const std::string& name, const Inode& node);
   Status drop_link(Inode node);
+  Result<Opened> open_unnamed(const Place& place, std::uint32_t mode, const Wish& wish);
   Result<Inode> create(Walked& at, Inode node);
+  // Number, owner, mode and times of a new node in a directory.
+  void begin(Inode& node, const Inode& parent);
   [[nodiscard]] Result<Walked> walk_to_new(const Place& place) const;
   [[nodiscard]] Status check_remove(const Inode& parent, const Inode& node) const;
   [[nodiscard]] Status check_replace(const Inode& node, const Walked& to) const;
@@ -84,7 +95,7 @@ class TreeEditor : public Tree {
   const ClusterDefaults& defaults_;
   Superblock superblock_;
   Superblock stored_;
-  std::vector<std::uint32_t> orphaned_;
+  std::vector<RemovedFile> removed_;
 };
 
 }  // namespace tutti::meta

@@ -22,14 +22,31 @@ Status check(const MetaServerOptions& options, const meta::ClusterDefaults& defa
   return {};
 }
 
+// Objects that an earlier Tutti left to be removed become removed files, on all servers.
+Status take_over_orphans(KvWriter& kv, std::uint32_t servers) {
+  std::vector<std::string> keys;
+  TUTTI_TRY(kv.scan(meta::orphan_key(0, 0), [&](std::string_view key, std::string_view) {
+    if (meta::orphan_inode(key) == 0) return false;
+    keys.emplace_back(key);
+    return true;
+  }));
+  meta::Inode node;
+  node.layout = Layout{64_KiB, servers, 0, servers};
+  for (const std::string& key : keys) {
+    TUTTI_TRY(kv.put(meta::removed_key(meta::orphan_inode(key)), meta::encode(node)));
+    TUTTI_TRY(kv.erase(key));
+  }
+  return {};
+}
+
 // Checks what is stored, or stores the superblock and the root.
-Status prepare(KvWriter& kv, const Superblock& fresh, const meta::Inode& root) {
+Status prepare(KvWriter& kv, const Superblock& fresh, const meta::Inode& root, std::uint32_t servers) {
   Result<std::optional<std::string>> stored = kv.get(meta::superblock_key());
   if (!stored.ok()) return stored.status();
   if (stored->has_value()) {
     const Result<Superblock> superblock = meta::decode_superblock(**stored);
     if (!superblock.ok()) return superblock.status();
-    if (superblock->cluster == fresh.cluster) return {};
+    if (superblock->cluster == fresh.cluster) return take_over_orphans(kv, servers);
     return {Code::invalid,
             fmt::format("the metadata belong to cluster {:x}, not to {:x}: correct the configuration",
                         superblock->cluster, fresh.cluster)};
@@ -71,14 +88,16 @@ class MetaServer::Impl {
     root.gid = service_.options.root_gid;
     root.links = 2;
     root.accessed = root.modified = root.changed = service_.clock.now();
-    std::function<Status(KvWriter&)> body = [fresh, root](KvWriter& kv) { return prepare(kv, fresh, root); };
+    const std::uint32_t servers = service_.defaults.server_total;
+    std::function<Status(KvWriter&)> body = [fresh, root, servers](KvWriter& kv) {
+      return prepare(kv, fresh, root, servers);
+    };
     const Status status = co_await service_.kv.update(std::move(body));
     if (!status.ok()) co_return status.with_context("open metadata");
     TUTTI_CO_TRY(service_.locks.open());
     if (service_.coordinator) TUTTI_CO_TRY(co_await service_.coordinator->open());
     if (follower_) follower_->start();
-    service_.purger.start();
-    co_return Status();
+    co_return service_.purger.start();
   }
 
   Task<Status> serve(std::unique_ptr<Listener> listener) {

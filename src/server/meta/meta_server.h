@@ -1,8 +1,9 @@
 // MetaServer: names, directories, attributes, layouts and file ids; gives out capabilities.
 //
-// It holds no state but its Kv, and the locks of its sessions (locks.h): every change is one transaction, durable when
-// answered, and changes that wait together share one sync. The length of a file is not here: data servers know it. The
-// objects of removed files are removed on the data servers in the background; what is left to remove survives a restart.
+// It holds no state but its Kv, and what clients can claim again after a restart: their locks (locks.h) and open files
+// (handles.h). Every change is one transaction, durable when answered, and changes that wait together share one sync. The
+// length of a file is not here: data servers know it; some are remembered (lengths.h). The objects of removed files are
+// removed on the data servers in the background (purge.h); what is left to remove survives a restart.
 //
 // It is the cluster's coordinator too (server/coordinator/coordinator.h), unless that runs elsewhere: then the metadata
 // server follows its time.
@@ -31,9 +32,11 @@ struct MetaServerOptions {
   std::string coordinator;                // address of one that runs elsewhere; empty: it is here
   Nanos capability_lifetime = 3600_s;
   Nanos repeat_memory = 3600_s;  // how long the answer to a change is kept for a client that repeats it
-  Nanos lock_lease = 30_s;       // a silent holder may lose its locks after this
-  Nanos lock_grace = 5_s;        // after a restart: for holders to ask again, before new locks are granted
-  std::uint32_t root_uid = 0;    // the cluster's owner: may change the policy, owns "/" when the tree is made
+  Nanos open_grace =
+      60_s;  // how long the open files of a client without a session, or of a restart, are kept
+  Nanos lock_lease = 30_s;     // a silent holder may lose its locks after this
+  Nanos lock_grace = 5_s;      // after a restart: for holders to ask again, before new locks are granted
+  std::uint32_t root_uid = 0;  // the cluster's owner: may change the policy, owns "/" when the tree is made
   std::uint32_t root_gid = 0;
   std::uint32_t root_mode = 01777;
 };

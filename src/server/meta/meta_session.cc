@@ -49,7 +49,8 @@ struct MetaSession::Change {
   Nanos repeat_memory;
   Operation operation;
   std::string reply;
-  std::vector<std::uint32_t> orphaned;
+  bool repeated = false;
+  std::vector<RemovedFile> removed;
 };
 
 Service::Service(Env world, Kv& store, ServerKey servers_key, MetaServerOptions wanted)
@@ -60,9 +61,28 @@ Service::Service(Env world, Kv& store, ServerKey servers_key, MetaServerOptions 
       defaults{static_cast<std::uint32_t>(options.data_servers.size()), options.stripe_size,
                options.stripe_count},
       clock(env.clock),
-      purger(env, kv, key, clock, options.cluster, options.data_servers),
+      handles(env, options.open_grace, [this](const Handles::Closed& ended) { closed(ended); }),
+      purger(env, kv, key, clock,
+             {options.cluster, options.data_servers, options.capability_lifetime, options.open_grace},
+             [this](std::uint64_t file) { return handles.is_open(file); }),
       started(env.clock.now()),
       locks(env, kv, options.lock_lease, options.lock_grace) {}
+
+void Service::closed(const Handles::Closed& ended) {
+  if (ended.write) {
+    if (ended.closing.exact) {
+      lengths.grew(ended.inode, ended.closing.end);
+    } else {
+      lengths.forget(ended.inode);
+    }
+  }
+  purger.closed(ended.inode, ended.returned);
+}
+
+std::optional<std::uint64_t> Service::end_of(const Inode& node) const {
+  if (node.type != wire::kFile || handles.is_written(node.id)) return std::nullopt;
+  return lengths.of(node.id);
+}
 
 MetaSession::MetaSession(Service& service, std::unique_ptr<Connection> connection)
     : service_(service),
@@ -74,8 +94,10 @@ MetaSession::MetaSession(Service& service, std::unique_ptr<Connection> connectio
 }
 
 MetaSession::~MetaSession() {
+  if (scope_.size() > 0) service_.purger.look_again();
   scope_.cancel();  // requests for locks go before the locks
   service_.locks.leave(lock_session_);
+  if (lock_session_ != 0) service_.handles.leave(name());
   --service_.sessions;
 }
 
@@ -104,6 +126,7 @@ Task<bool> MetaSession::welcome() {
   if (!client.ok()) co_return false;
   client_ = *client;
   lock_session_ = service_.locks.join(connection_->peer().uid, client_);
+  service_.handles.join(name());
   co_return true;
 }
 
@@ -136,7 +159,7 @@ void MetaSession::answer(std::uint16_t type, std::uint64_t id, const std::string
 }
 
 void MetaSession::start_change(const Frame& frame, std::string what, std::uint64_t sequence,
-                               Operation operation) {
+                               Operation operation, After after) {
   auto prepared = std::make_shared<Change>(Change{caller(),
                                                   service_.defaults,
                                                   signer(),
@@ -144,30 +167,37 @@ void MetaSession::start_change(const Frame& frame, std::string what, std::uint64
                                                   service_.options.repeat_memory,
                                                   std::move(operation),
                                                   {},
+                                                  false,
                                                   {}});
   started_change_ = true;
-  scope_.spawn(change(frame.type, frame.id, std::move(what), std::move(prepared)));
+  scope_.spawn(change(frame.type, frame.id, std::move(what), std::move(prepared), std::move(after)));
 }
 
 Task<void> MetaSession::change(std::uint16_t type, std::uint64_t id, std::string what,
-                               std::shared_ptr<Change> prepared) {
+                               std::shared_ptr<Change> prepared, After after) {
   const Permit permit(permits_);
   std::function<Status(KvWriter&)> body = [prepared](KvWriter& kv) { return apply(kv, *prepared); };
-  const Status status = co_await service_.kv.update(std::move(body));
+  Status status = co_await service_.kv.update(std::move(body));
   if (!status.ok()) {
     answer(type, id, what, status);
     co_return;
   }
-  for (const std::uint32_t server : prepared->orphaned) service_.purger.wake(server);
-  answer(type, id, what, std::move(prepared->reply));
+  if (after) status = after(prepared->reply, prepared->repeated);
+  for (const RemovedFile& file : prepared->removed) {
+    if (!file.fresh) service_.lengths.removed(file.inode);
+    service_.purger.removed(file.inode, file.layout);
+  }
+  answer(type, id, what, status.ok() ? Result<std::string>(std::move(prepared->reply)) : status);
 }
 
 Status MetaSession::apply(KvWriter& kv, Change& change) {
-  change.orphaned.clear();
+  change.removed.clear();
+  change.repeated = false;
   Result<std::optional<std::string>> known = recall(kv, change.ticket);
   if (!known.ok()) return known.status();
   if (known->has_value()) {
     change.reply = **std::move(known);
+    change.repeated = true;
     return {};
   }
   Result<std::optional<std::string>> stored = kv.get(superblock_key());
@@ -181,7 +211,7 @@ Status MetaSession::apply(KvWriter& kv, Change& change) {
                      editor.superblock().sweep));
   TUTTI_TRY(editor.finish());
   change.reply = *std::move(reply);
-  change.orphaned = editor.orphaned();
+  change.removed = editor.removed();
   return {};
 }
 

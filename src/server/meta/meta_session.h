@@ -19,6 +19,8 @@
 #include "env/sync.h"
 #include "server/coordinator/coordinator_session.h"
 #include "server/meta/edit.h"
+#include "server/meta/handles.h"
+#include "server/meta/lengths.h"
 #include "server/meta/locks.h"
 #include "server/meta/meta_server.h"
 #include "server/meta/purge.h"
@@ -37,12 +39,20 @@ struct Service {
   MetaServerOptions options;
   ClusterDefaults defaults;
   ClusterClock clock;  // corrected only if the coordinator runs elsewhere
+  Lengths lengths;
+  Handles handles;
   Purger purger;
   std::unique_ptr<Coordinator> coordinator;  // null if it runs elsewhere
   Nanos started;
   std::uint32_t sessions = 0;
   std::set<std::string> complained;  // peers that the log has spoken about
   Locks locks;
+
+  // Up to where a file is written, if that is known.
+  [[nodiscard]] std::optional<std::uint64_t> end_of(const Inode& node) const;
+
+ private:
+  void closed(const Handles::Closed& closed);
 };
 
 class MetaSession {
@@ -62,6 +72,8 @@ class MetaSession {
  private:
   // Makes the change and the bytes of its reply. Runs on the Kv's thread: captures only by value.
   using Operation = std::function<Result<std::string>(TreeEditor&, const Signer&)>;
+  // What the session does after the change, before the reply goes out. `repeated`: it was made before.
+  using After = std::function<Status(const std::string& reply, bool repeated)>;
   struct Change;
 
   Task<bool> welcome();
@@ -80,17 +92,28 @@ class MetaSession {
   bool on_set_attributes(const Frame& frame);
   bool on_renew(const Frame& frame);
   bool on_commit(const Frame& frame);
+  bool on_close(const Frame& frame);
+  bool on_claim(const Frame& frame);
+  bool on_name(const Frame& frame);
   bool on_lock(const Frame& frame);
   bool on_unlock(const Frame& frame);
   bool on_counter(const Frame& frame);
 
   void answer(std::uint16_t type, std::uint64_t id, const std::string& what,
               const Result<std::string>& reply);
-  void start_change(const Frame& frame, std::string what, std::uint64_t sequence, Operation operation);
-  Task<void> change(std::uint16_t type, std::uint64_t id, std::string what, std::shared_ptr<Change> change);
+  void start_change(const Frame& frame, std::string what, std::uint64_t sequence, Operation operation,
+                    After after = {});
+  Task<void> change(std::uint16_t type, std::uint64_t id, std::string what, std::shared_ptr<Change> change,
+                    After after);
   static Status apply(KvWriter& kv, Change& change);
   Task<void> lock(std::uint16_t type, std::uint64_t id, std::string what, LockAsk ask);
   void complain(const std::string& about);
+
+  // Notes the handle of an open that is about to be answered.
+  Status opened(std::uint64_t handle, std::uint64_t inode, bool write, bool created);
+  // Code::stale if the file is gone: neither in the tree nor removed and open here.
+  [[nodiscard]] Status check_there(std::uint64_t file) const;
+  [[nodiscard]] ClientName name() const { return {connection_->peer().uid, client_}; }
 
   [[nodiscard]] Caller caller() const;
   [[nodiscard]] Signer signer() const;

@@ -37,6 +37,12 @@ std::string entry_key(std::uint64_t directory, std::string_view name) {
   return key.append(name);
 }
 
+std::string removed_key(std::uint64_t inode) {
+  std::string key("X");
+  append_big_endian(key, inode);
+  return key;
+}
+
 std::string orphan_key(std::uint32_t server, std::uint64_t inode) {
   std::string key("O");
   append_big_endian(key, server);
@@ -68,9 +74,13 @@ std::string_view entry_name(std::string_view key, std::uint64_t directory) {
   return key.substr(kEntryPrefix);
 }
 
-std::uint64_t orphan_inode(std::string_view key, std::uint32_t server) {
+std::uint64_t removed_inode(std::string_view key) {
+  if (key.size() != 1 + sizeof(std::uint64_t) || key[0] != 'X') return 0;
+  return read_big_endian<std::uint64_t>(key.substr(1));
+}
+
+std::uint64_t orphan_inode(std::string_view key) {
   if (key.size() != kOrphanKey || key[0] != 'O') return 0;
-  if (read_big_endian<std::uint32_t>(key.substr(1)) != server) return 0;
   return read_big_endian<std::uint64_t>(key.substr(1 + sizeof(std::uint32_t)));
 }
 

@@ -3,7 +3,8 @@
 //   'S'                               superblock: format, cluster, next inode number, counts
 //   'I' inode                         inode: a file, directory or symbolic link
 //   'D' parent name                   directory entry: one scan lists a directory in the order of its names
-//   'O' server inode                  orphan: an object of a removed file that its data server still has to remove
+//   'X' inode                         removed file, as its inode was: open still, or with objects to be removed (purge.h)
+//   'O' server inode                  the same in stores of format 1 before 'X': an object to be removed
 //   'R' uid client sequence           what was answered to a change, in case the client repeats it (repeat.h)
 //   'C' key                           counter (counters.h)
 //   'L'                               there may be locks (locks.h)
@@ -74,6 +75,7 @@ std::string superblock_key();
 std::string inode_key(std::uint64_t inode);
 // With an empty name: where the directory's entries begin.
 std::string entry_key(std::uint64_t directory, std::string_view name);
+std::string removed_key(std::uint64_t inode);
 std::string orphan_key(std::uint32_t server, std::uint64_t inode);
 std::string repeat_key(const RepeatKey& key);
 std::string counter_key(std::uint64_t key);
@@ -81,8 +83,9 @@ std::string lock_mark_key();
 
 // The name in a key of an entry of this directory; empty if it is the key of something else.
 std::string_view entry_name(std::string_view key, std::uint64_t directory);
-// The inode in a key of an orphan of this server; 0 if it is the key of something else.
-std::uint64_t orphan_inode(std::string_view key, std::uint32_t server);
+// The inode in a key of a removed file, or of an orphan; 0 if it is the key of something else.
+std::uint64_t removed_inode(std::string_view key);
+std::uint64_t orphan_inode(std::string_view key);
 [[nodiscard]] bool is_counter_key(std::string_view key);
 // False if it is the key of something else.
 bool parse_repeat_key(std::string_view key, RepeatKey& into);

@@ -26,13 +26,14 @@ std::optional<wire::Layout> wire_layout(const Inode& node) {
   return std::nullopt;
 }
 
-Offset<wire::Attributes> attributes(FlatBufferBuilder& builder, const Inode& node) {
+Offset<wire::Attributes> attributes(FlatBufferBuilder& builder, const Inode& node,
+                                    std::optional<std::uint64_t> end) {
   const std::optional<wire::Layout> layout = wire_layout(node);
   Offset<flatbuffers::String> target;
   if (node.type == wire::kSymlink) target = builder.CreateString(node.target);
   return wire::CreateAttributes(builder, node.id, node.type, node.mode, node.uid, node.gid, node.links,
                                 node.accessed.count(), node.modified.count(), node.changed.count(),
-                                layout ? &*layout : nullptr, target);
+                                layout ? &*layout : nullptr, target, end.has_value(), end.value_or(0));
 }
 
 }  // namespace
@@ -45,9 +46,10 @@ std::string status_reply(const Status& status) {
   return take(builder);
 }
 
-std::string node_reply(const Inode& node, std::uint32_t rights, bool created, const Signer& signer) {
+std::string node_reply(const Inode& node, std::uint32_t rights, bool created,
+                       std::optional<std::uint64_t> end, const Signer& signer) {
   FlatBufferBuilder builder(512);
-  const auto node_attributes = attributes(builder, node);
+  const auto node_attributes = attributes(builder, node, end);
   std::optional<wire::Capability> capability;
   if (rights != 0 && node.type == wire::kFile) {
     capability = signer.key.sign(node.id, rights, signer.uid, signer.expiry);
@@ -57,7 +59,8 @@ std::string node_reply(const Inode& node, std::uint32_t rights, bool created, co
   return take(builder);
 }
 
-std::string list_reply(const Listing& listing, const Signer& signer) {
+std::string list_reply(const Listing& listing, const Signer& signer,
+                       const std::function<std::optional<std::uint64_t>(const Inode&)>& end_of) {
   FlatBufferBuilder builder(256 * (listing.entries.size() + 1));
   std::vector<Offset<wire::Entry>> entries;
   entries.reserve(listing.entries.size());
@@ -66,8 +69,9 @@ std::string list_reply(const Listing& listing, const Signer& signer) {
     Offset<wire::Attributes> entry_attributes;
     std::optional<wire::Capability> capability;
     if (each.node) {
-      entry_attributes = attributes(builder, *each.node);
-      if (each.node->type == wire::kFile) {
+      const std::optional<std::uint64_t> end = end_of(*each.node);
+      entry_attributes = attributes(builder, *each.node, end);
+      if (each.node->type == wire::kFile && end != 0) {
         capability = signer.key.sign(each.node->id, wire::kRightLength, signer.uid, signer.expiry);
       }
     }

@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -22,10 +24,12 @@ struct Signer {
 };
 
 std::string status_reply(const Status& status);
-// With a capability for `rights` if there are any and the node is a file.
-std::string node_reply(const Inode& node, std::uint32_t rights, bool created, const Signer& signer);
-// With a capability to ask for the length at each file whose inode is there.
-std::string list_reply(const Listing& listing, const Signer& signer);
+// With a capability for `rights` if there are any and the node is a file; `end` is up to where it is written, if that is known.
+std::string node_reply(const Inode& node, std::uint32_t rights, bool created,
+                       std::optional<std::uint64_t> end, const Signer& signer);
+// Each file whose inode is there comes with what `end_of` says and, unless it is empty, a capability to ask for the length.
+std::string list_reply(const Listing& listing, const Signer& signer,
+                       const std::function<std::optional<std::uint64_t>(const Inode&)>& end_of);
 std::string capability_reply(const wire::Capability& capability);
 
 inline std::span<const std::byte> as_bytes(const std::string& message) {

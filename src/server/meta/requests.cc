@@ -24,8 +24,18 @@ std::uint32_t open_rights(std::uint32_t flags) {
 // The reply to a change that returns the node.
 Result<std::string> reply_with(const Result<Inode>& node, const Signer& signer) {
   if (!node.ok()) return node.status();
-  return node_reply(*node, wire::kRightLength, false, signer);
+  return node_reply(*node, wire::kRightLength, false, std::nullopt, signer);
 }
+
+// Of a reply to open.
+const wire::NodeReply& node_of(const std::string& reply) {
+  return *flatbuffers::GetRoot<wire::NodeReply>(reply.data());
+}
+std::uint64_t inode_of(const std::string& reply) {
+  const wire::NodeReply& node = node_of(reply);
+  return node.attributes() != nullptr ? node.attributes()->inode() : 0;
+}
+bool is_created(const std::string& reply) { return node_of(reply).created(); }
 
 Result<std::string> reply_with(const Status& status) {
   if (!status.ok()) return status;
@@ -60,6 +70,12 @@ bool MetaSession::dispatch(const Frame& frame) {
       return on_renew(frame);
     case wire::Type::commit:
       return on_commit(frame);
+    case wire::Type::close:
+      return on_close(frame);
+    case wire::Type::claim:
+      return on_claim(frame);
+    case wire::Type::name:
+      return on_name(frame);
     case wire::Type::lock:
       return on_lock(frame);
     case wire::Type::unlock:
@@ -140,17 +156,25 @@ bool MetaSession::on_open(const Frame& frame) {
   const std::uint32_t flags = request->flags();
   const std::uint32_t rights = open_rights(flags);
   const std::string what = "open " + to_string(place);
+  const std::uint64_t handle = request->handle();
+  if (handle == 0 && (flags & wire::kOpenUnnamed) != 0) {
+    answer(frame.type, frame.id, what, Status(Code::invalid, "a file without a name needs a handle"));
+    return true;
+  }
+  const bool write = (flags & wire::kOpenWrite) != 0;
   // Most files that are opened exist, and then nothing needs to be written.
   std::optional<std::string> reply;
   const Status status = service_.kv.view([&](const KvReader& kv) -> Status {
     Result<std::optional<std::string>> known = recall(kv, ticket(frame, request->sequence()));
     if (!known.ok()) return known.status();
     reply = *std::move(known);
-    if (reply) return {};
+    if (reply) return opened(handle, inode_of(*reply), write, false);
     const Caller who = caller();
     Result<std::optional<Inode>> node = open_existing(Tree(kv, who), place, flags);
     if (!node.ok()) return node.status();
-    if (node->has_value()) reply = node_reply(**node, rights, false, signer());
+    if (!node->has_value()) return {};
+    TUTTI_TRY(opened(handle, (*node)->id, write, false));
+    reply = node_reply(**node, rights, false, std::nullopt, signer());
     return {};
   });
   if (!status.ok()) {
@@ -158,13 +182,17 @@ bool MetaSession::on_open(const Frame& frame) {
   } else if (reply) {
     answer(frame.type, frame.id, what, *std::move(reply));
   } else {
-    start_change(frame, what, request->sequence(),
-                 [place, flags, rights, mode = request->mode(), wish = to_wish(request->wish())](
-                     TreeEditor& editor, const Signer& signer) -> Result<std::string> {
-                   const Result<Opened> opened = editor.open(place, flags, mode, wish);
-                   if (!opened.ok()) return opened.status();
-                   return node_reply(opened->node, rights, opened->created, signer);
-                 });
+    start_change(
+        frame, what, request->sequence(),
+        [place, flags, rights, mode = request->mode(), wish = to_wish(request->wish())](
+            TreeEditor& editor, const Signer& signer) -> Result<std::string> {
+          const Result<Opened> node = editor.open(place, flags, mode, wish);
+          if (!node.ok()) return node.status();
+          return node_reply(node->node, rights, node->created, std::nullopt, signer);
+        },
+        [this, handle, write](const std::string& answer, bool repeated) {
+          return opened(handle, inode_of(answer), write, is_created(answer) && !repeated);
+        });
   }
   return true;
 }
@@ -178,7 +206,9 @@ bool MetaSession::on_lookup(const Frame& frame) {
     const Caller who = caller();
     const Result<Inode> node = Tree(kv, who).lookup(place, request->follow());
     if (!node.ok()) return node.status();
-    reply = node_reply(*node, wire::kRightLength, false, signer());
+
+    const std::optional<std::uint64_t> end = service_.end_of(*node);
+    reply = node_reply(*node, end == 0 ? 0U : std::uint32_t{wire::kRightLength}, false, end, signer());
     return {};
   });
   answer(frame.type, frame.id, "look up " + to_string(place),
@@ -196,7 +226,7 @@ bool MetaSession::on_list(const Frame& frame) {
     const Result<Listing> listing =
         Tree(kv, who).list(place, wire::text(request->after()), request->limit(), request->attributes());
     if (!listing.ok()) return listing.status();
-    reply = list_reply(*listing, signer());
+    reply = list_reply(*listing, signer(), [this](const Inode& node) { return service_.end_of(node); });
     return {};
   });
   answer(frame.type, frame.id, "list " + to_string(place),
@@ -291,7 +321,10 @@ bool MetaSession::on_renew(const Frame& frame) {
   if (request == nullptr || request->capability() == nullptr) return false;
   const wire::Capability& old = *request->capability();
   const std::string what = fmt::format("renew the capability for inode {}", old.file());
-  const Status status = check_own(old);
+  Status status = check_own(old);
+  // Whoever still has the file open may have let it lie for long.
+  if (status.code() == Code::expired && service_.handles.has(name(), old.file())) status = {};
+  if (status.ok()) status = check_there(old.file());
   if (!status.ok()) {
     answer(frame.type, frame.id, what, status);
     return true;
@@ -311,6 +344,11 @@ bool MetaSession::on_commit(const Frame& frame) {
   if (status.ok() && (request->capability()->rights() & wire::kRightWrite) == 0) {
     status = Status(Code::bad_capability, "the file is not open for writing");
   }
+  if (request->handle() != 0) {
+    service_.handles.close(name(), request->handle(), {request->exact(), request->end()});
+  } else if (status.ok()) {
+    service_.lengths.forget(file);
+  }
   if (!status.ok()) {
     answer(frame.type, frame.id, what, status);
     return true;
@@ -320,6 +358,70 @@ bool MetaSession::on_commit(const Frame& frame) {
                  return reply_with(editor.commit(file, modified));
                });
   return true;
+}
+
+bool MetaSession::on_close(const Frame& frame) {
+  const auto* request = wire::parse<wire::CloseRequest>(frame.payload);
+  if (request == nullptr) return false;
+  service_.handles.close(name(), request->handle(), {request->exact(), request->end()});
+  return true;
+}
+
+bool MetaSession::on_claim(const Frame& frame) {
+  const auto* request = wire::parse<wire::ClaimRequest>(frame.payload);
+  if (request == nullptr || request->capability() == nullptr || request->handle() == 0) return false;
+  const wire::Capability& capability = *request->capability();
+  const std::uint64_t file = capability.file();
+  Status status = check_own(capability);
+  if (status.ok() && !service_.purger.holds(file)) status = check_there(file);
+  if (status.ok())
+    status = opened(request->handle(), file, (capability.rights() & wire::kRightWrite) != 0, false);
+  answer(frame.type, frame.id, fmt::format("claim inode {}", file), reply_with(status));
+  return true;
+}
+
+bool MetaSession::on_name(const Frame& frame) {
+  const auto* request = wire::parse<wire::NameRequest>(frame.payload);
+  if (request == nullptr || request->capability() == nullptr || request->to() == nullptr) return false;
+  const std::uint64_t file = request->capability()->file();
+  const Place place = to_place(request->to());
+  const std::string what = "name " + to_string(place);
+  Status status = check_own(*request->capability());
+  if (status.ok() && (request->capability()->rights() & wire::kRightWrite) == 0)
+    status = Status(Code::bad_capability, "the file is not open for writing");
+  if (status.ok() && !service_.handles.has(name(), file))
+    status = Status(Code::stale, "the file is not open");
+  if (!status.ok()) {
+    answer(frame.type, frame.id, what, status);
+    return true;
+  }
+  start_change(
+      frame, what, request->sequence(),
+      [file, place, replace = request->replace()](TreeEditor& editor, const Signer&) {
+        return reply_with(editor.give_name(file, place, replace));
+      },
+      [this, file](const std::string&, bool) {
+        service_.purger.named(file);
+        return Status();
+      });
+  return true;
+}
+
+Status MetaSession::opened(std::uint64_t handle, std::uint64_t inode, bool write, bool created) {
+  if (created) service_.lengths.created(inode);
+  if (write && !created) service_.lengths.opened(inode);
+  if (handle != 0) return service_.handles.open(name(), handle, inode, write);
+  if (write) service_.lengths.forget(inode);
+  return {};
+}
+
+Status MetaSession::check_there(std::uint64_t file) const {
+  if (service_.purger.holds(file) && service_.handles.has(name(), file)) return {};
+  return service_.kv.view([&](const KvReader& kv) -> Status {
+    const Result<std::optional<std::string>> bytes = kv.get(inode_key(file));
+    if (!bytes.ok()) return bytes.status();
+    return bytes->has_value() ? Status() : Status(Code::stale, "the file was removed");
+  });
 }
 
 }  // namespace tutti::meta

@@ -154,9 +154,9 @@ TEST_F(MetaEdit, HardLinkIsASecondNameOfTheSameFile) {
   EXPECT_EQ(link(alice_, "/x", "/e").code(), Code::not_found);
   EXPECT_EQ(remove(alice_, "/f"), Code::ok);
   EXPECT_EQ(stat("/d/g")->links, 1U);
-  EXPECT_EQ(count('O'), 0U);
+  EXPECT_EQ(count('X'), 0U);
   EXPECT_EQ(remove(alice_, "/d/g"), Code::ok);
-  EXPECT_EQ(count('O'), 4U);
+  EXPECT_EQ(count('X'), 1U);
   EXPECT_EQ(files(), 0U);
 }
 
@@ -173,16 +173,46 @@ TEST_F(MetaEdit, NumberOfLinksIsBounded) {
   EXPECT_EQ(link(alice_, "/f", "/g").code(), Code::too_many_links);
 }
 
-TEST_F(MetaEdit, RemovalOfTheLastNameLeavesOrphansOnTheFilesServers) {
+TEST_F(MetaEdit, RemovalOfTheLastNamePutsTheFileAmongTheRemoved) {
   const Inode f = create(alice_, "/f", 0644, {0, 2, 3})->node;
   EXPECT_EQ(remove(alice_, "/f"), Code::ok);
-  EXPECT_EQ(orphaned_, (std::vector<std::uint32_t>{0, 3}));
-  EXPECT_EQ(kv_.map.count(orphan_key(3, f.id)), 1U);
-  EXPECT_EQ(kv_.map.count(orphan_key(0, f.id)), 1U);
-  EXPECT_EQ(count('O'), 2U);
+  ASSERT_EQ(removed_.size(), 1U);
+  EXPECT_EQ(removed_[0].inode, f.id);
+  EXPECT_EQ(removed_[0].layout, f.layout);
+  EXPECT_EQ(kv_.map.count(removed_key(f.id)), 1U);
   EXPECT_EQ(count('I'), 1U);
   EXPECT_EQ(count('D'), 0U);
   EXPECT_GT(create(alice_, "/f")->node.id, f.id);
+}
+
+TEST_F(MetaEdit, FileWithoutANameGetsOneOrGoes) {
+  constexpr std::uint32_t kFlags = wire::kOpenWrite | wire::kOpenCreate | wire::kOpenUnnamed;
+  const auto name = [&](const Caller& caller, std::uint64_t file, const std::string& path, bool replace) {
+    return change(caller, [&](TreeEditor& editor) { return editor.give_name(file, at(path), replace); })
+        .code();
+  };
+  const Inode old = create(alice_, "/old")->node;
+  ASSERT_TRUE(make_directory(alice_, "/d", 0755).ok());
+  EXPECT_EQ(open(bob_, "/d", kFlags).code(), Code::permission);
+  EXPECT_EQ(open(alice_, "/old", kFlags).code(), Code::not_directory);
+  EXPECT_EQ(open(alice_, "/d", wire::kOpenRead | wire::kOpenUnnamed).code(), Code::invalid);
+  const auto made = open(alice_, "/d", kFlags, 0640);
+  ASSERT_TRUE(made.ok());
+  EXPECT_TRUE(made->created);
+  EXPECT_EQ(files(), 1U);
+  ASSERT_EQ(removed_.size(), 1U);
+  EXPECT_TRUE(removed_[0].fresh);
+  EXPECT_EQ(name(alice_, made->node.id, "/old", false), Code::exists);
+  EXPECT_EQ(name(alice_, made->node.id, "/d", true), Code::is_directory);
+  EXPECT_EQ(name(bob_, made->node.id, "/d/f", true), Code::permission);
+  EXPECT_EQ(name(alice_, made->node.id, "/old", true), Code::ok);
+  EXPECT_EQ(stat("/old")->id, made->node.id);
+  EXPECT_EQ(stat("/old")->mode, 0640U);
+  EXPECT_EQ(files(), 1U);
+  ASSERT_EQ(removed_.size(), 1U);
+  EXPECT_EQ(removed_[0].inode, old.id);
+  EXPECT_EQ(kv_.map.count(removed_key(made->node.id)), 0U);
+  EXPECT_EQ(name(alice_, made->node.id, "/second", true), Code::stale);
 }
 
 TEST_F(MetaEdit, RemoveWantsTheRightTypeAndAnEmptyDirectory) {
@@ -312,6 +342,8 @@ TEST_F(MetaEdit, CommitMovesTheTimeForwardButNotIntoTheFuture) {
   EXPECT_EQ(commit(now_ + 1000_s), Code::ok);
   EXPECT_EQ(stat("/f")->modified, now_);
   EXPECT_EQ(remove(alice_, "/f"), Code::ok);
+  EXPECT_EQ(commit(now_), Code::ok) << "it may be open still";
+  kv_.map.erase(removed_key(f.id));
   EXPECT_EQ(commit(now_), Code::stale);
 }
 

@@ -83,7 +83,7 @@ class MetaFixture : public testing::Test {
     kv_.begin();
     TreeEditor editor(kv_, caller, defaults_, *decode_superblock(kv_.map.at(superblock_key())));
     auto result = operation(editor);
-    orphaned_ = editor.orphaned();
+    removed_ = editor.removed();
     if (result.ok()) {
       EXPECT_TRUE(editor.finish().ok());
     } else {
@@ -145,7 +145,7 @@ class MetaFixture : public testing::Test {
   Caller root_ = user(0);
   Caller alice_ = user(1000, {500});
   Caller bob_ = user(2000, {500});
-  std::vector<std::uint32_t> orphaned_;
+  std::vector<RemovedFile> removed_;
 };
 
 }  // namespace tutti::meta

@@ -98,7 +98,7 @@ TEST(MetaRecords, KeysSortAsTheirNumbersDo) {
   EXPECT_LT(entry_key(1, "z"), entry_key(2, "a"));
   EXPECT_LT(entry_key(1, "a"), entry_key(1, "aa"));
   EXPECT_LT(entry_key(1, std::string(255, 'z')), entry_key(2, ""));
-  EXPECT_LT(orphan_key(1, 500), orphan_key(2, 3));
+  EXPECT_LT(removed_key(255), removed_key(256));
   EXPECT_LT(repeat_key({1, 1, 255}), repeat_key({1, 1, 256}));
 }
 
@@ -106,8 +106,10 @@ TEST(MetaRecords, KeysAreReadBack) {
   EXPECT_EQ(entry_name(entry_key(7, "name"), 7), "name");
   EXPECT_EQ(entry_name(entry_key(7, "name"), 8), "");
   EXPECT_EQ(entry_name(inode_key(7), 7), "");
-  EXPECT_EQ(orphan_inode(orphan_key(3, 77), 3), 77U);
-  EXPECT_EQ(orphan_inode(orphan_key(3, 77), 4), 0U);
+  EXPECT_EQ(removed_inode(removed_key(77)), 77U);
+  EXPECT_EQ(removed_inode(inode_key(77)), 0U);
+  EXPECT_EQ(orphan_inode(orphan_key(3, 77)), 77U);
+  EXPECT_EQ(orphan_inode(removed_key(77)), 0U);
   RepeatKey key;
   ASSERT_TRUE(parse_repeat_key(repeat_key({1, 2, 3}), key));
   EXPECT_EQ(key, (RepeatKey{1, 2, 3}));

@@ -83,6 +83,7 @@ class Access final : public KvWriter {
 
   Status put(std::string_view key, std::string_view value) override {
     TUTTI_TRY(check_key(key));
+    wrote_ = true;
     MDB_val where = value_of(key);
     MDB_val what = value_of(value);
     return noted(lmdb_status(mdb_put(transaction_, database_, &where, &what, 0), "write"));
@@ -90,6 +91,7 @@ class Access final : public KvWriter {
 
   Status erase(std::string_view key) override {
     TUTTI_TRY(check_key(key));
+    wrote_ = true;
     MDB_val where = value_of(key);
     const int error = mdb_del(transaction_, database_, &where, nullptr);
     return error == MDB_NOTFOUND ? Status() : noted(lmdb_status(error, "erase"));
@@ -97,6 +99,8 @@ class Access final : public KvWriter {
 
   // The first failure of the store itself: the transaction is lost even if the body goes on.
   [[nodiscard]] const Status& failed() const { return failed_; }
+  // Whether a change was tried.
+  [[nodiscard]] bool wrote() const { return wrote_; }
 
  private:
   Status noted(Status status) {
@@ -106,6 +110,7 @@ class Access final : public KvWriter {
   MDB_txn* transaction_;
   MDB_dbi database_;
   Status failed_;
+  bool wrote_ = false;
 };
 
 struct Job {
@@ -132,7 +137,7 @@ class LmdbKv::Impl {
   // Of the Kv thread.
   void run_thread();
   void run_batch(Jobs& jobs);
-  Status run_all(Jobs& jobs, MDB_txn* transaction);
+  Status run_together(Jobs& jobs, bool nested, bool& spoilt);
   Status run_nested(Job& job, MDB_txn* parent);
 
   // Of the loop's thread.
@@ -269,36 +274,37 @@ void LmdbKv::Impl::run_thread() {
 }
 
 void LmdbKv::Impl::run_batch(Jobs& jobs) {
-  MDB_txn* transaction = nullptr;
-  Status status = lmdb_status(mdb_txn_begin(environment_, nullptr, 0, &transaction), "begin to write");
-  if (status.ok()) status = run_all(jobs, transaction);
+  bool spoilt = false;
+  Status status = run_together(jobs, false, spoilt);
+  if (spoilt) status = run_together(jobs, true, spoilt);
   if (status.ok()) return;
   for (const std::shared_ptr<Job>& job : jobs) {
     if (job->result.ok()) job->result = status;
   }
 }
 
-// The failure of the whole batch.
-Status LmdbKv::Impl::run_all(Jobs& jobs, MDB_txn* transaction) {
-  if (jobs.size() == 1) {  // needs no transaction of its own inside
-    Access access(transaction, database_);
-    Status& result = jobs.front()->result;
-    result = jobs.front()->body(access);
-    if (result.ok()) result = access.failed();
-    if (!result.ok()) {
-      mdb_txn_abort(transaction);
-      return {};
-    }
-  } else {
-    bool changed = false;
-    for (const std::shared_ptr<Job>& job : jobs) {
+// The failure of the whole batch. `spoilt`: nothing was changed, because one of several failed after it had written.
+Status LmdbKv::Impl::run_together(Jobs& jobs, bool nested, bool& spoilt) {
+  MDB_txn* transaction = nullptr;
+  TUTTI_TRY(lmdb_status(mdb_txn_begin(environment_, nullptr, 0, &transaction), "begin to write"));
+  bool changed = false;
+  spoilt = false;
+  for (const std::shared_ptr<Job>& job : jobs) {
+    if (nested) {
       job->result = run_nested(*job, transaction);
-      changed = changed || job->result.ok();
+    } else {
+      Access access(transaction, database_);
+      job->result = job->body(access);
+      if (job->result.ok()) job->result = access.failed();
+      spoilt = !job->result.ok() && access.wrote();
     }
-    if (!changed) {
-      mdb_txn_abort(transaction);
-      return {};
-    }
+    changed = changed || job->result.ok();
+    if (spoilt) break;
+  }
+  if (spoilt || !changed) {
+    mdb_txn_abort(transaction);
+    spoilt = spoilt && jobs.size() > 1;
+    return {};
   }
   TUTTI_TRY(lmdb_status(mdb_txn_commit(transaction), "commit"));
   ++commits_;

@@ -1,7 +1,8 @@
 // LmdbKv: Kv in an LMDB environment.
 //
-// A thread of its own owns the write transactions: updates that wait at the same time share one synced
-// commit, each in a nested transaction, so that the failure of one leaves the others. Views run in the
+// A thread of its own owns the write transactions: updates that wait at the same time share one synced commit. The
+// failure of one leaves the others: most fail before they have written anything; after one that has, the batch is run
+// again with each update in a nested transaction, which costs more. Views run in the
 // calling thread. Apart from that thread everything belongs to the thread of the loop. A directory must not
 // be opened twice at the same time in one process.
 #pragma once

@@ -17,7 +17,7 @@
 namespace tutti {
 namespace {
 
-constexpr std::string_view kProtocol = "tutti auth 1";
+constexpr std::string_view kProtocol = "tutti auth 2";
 
 const unsigned char* raw(std::span<const std::byte> bytes) {
   return reinterpret_cast<const unsigned char*>(bytes.data());
@@ -32,15 +32,23 @@ bool same(std::span<const std::byte> left, std::span<const std::byte> right) {
   return left.size() == right.size() && sodium_memcmp(left.data(), right.data(), left.size()) == 0;
 }
 
-// What a MUNGE credential carries: good for one exchange of nonces only.
+// Of fixed length first: no two inputs collide.
+void absorb(crypto_generichash_state& state, const Exchange& exchange) {
+  absorb(state, exchange.client);
+  absorb(state, exchange.server);
+  const std::uint64_t length = exchange.identity.size();
+  absorb(state, std::as_bytes(std::span(&length, 1)));
+  absorb(state, exchange.identity);
+}
+
+// What a MUNGE credential carries before the client's secret: good for one exchange of nonces with one server only.
 Proof munge_payload(const Exchange& exchange) {
   crypto_generichash_state state;
   Proof result{};
   crypto_generichash_init(&state, nullptr, 0, result.size());
   absorb(state, kProtocol);
   absorb(state, " munge");
-  absorb(state, exchange.client);
-  absorb(state, exchange.server);
+  absorb(state, exchange);
   crypto_generichash_final(&state, reinterpret_cast<unsigned char*>(result.data()), result.size());
   return result;
 }
@@ -59,11 +67,14 @@ Proof key_proof(const AuthKey& key, Role role, const Exchange& exchange, std::sp
   crypto_generichash_init(&state, raw(key), key.size(), result.size());
   absorb(state, kProtocol);
   absorb(state, role == Role::client ? " client" : " server");  // of equal length: no two inputs collide
-  absorb(state, exchange.client);
-  absorb(state, exchange.server);
+  absorb(state, exchange);
   absorb(state, body);
   crypto_generichash_final(&state, reinterpret_cast<unsigned char*>(result.data()), result.size());
   return result;
+}
+
+AuthKey session_key(const AuthKey& key, Role from, const Exchange& exchange) {
+  return key_proof(key, from, exchange, std::as_bytes(std::span(std::string_view("session"))));
 }
 
 std::string auth_name(AuthKind kind) {
@@ -139,7 +150,10 @@ Status Authenticator::usable() const {
 Result<std::vector<std::byte>> Authenticator::respond(const Exchange& exchange) {
   std::vector<std::byte> response;
   if (options_.kind == AuthKind::munge) {
-    const auto credential = munge_credential(options_.munge_socket, munge_payload(exchange));
+    const Proof bound = munge_payload(exchange);
+    std::vector<std::byte> payload(bound.begin(), bound.end());
+    payload.insert(payload.end(), exchange.secret.begin(), exchange.secret.end());
+    const auto credential = munge_credential(options_.munge_socket, payload, options_.server_uid);
     if (!credential.ok()) return credential.status();
     const auto bytes = std::as_bytes(std::span(*credential));
     response.assign(bytes.begin(), bytes.end());
@@ -181,7 +195,9 @@ Result<Verified> Authenticator::verify_key(const Exchange& exchange, std::span<c
       return verified;
     }
   }
-  return Status(Code::permission, "wrong key: the peer does not hold a key of this cluster");
+  return Status(
+      Code::permission,
+      "wrong key or server: the peer does not hold a key of this cluster, or means another server of it");
 }
 
 Result<Verified> Authenticator::verify_munge(const Exchange& exchange, std::span<const std::byte> response,
@@ -189,10 +205,14 @@ Result<Verified> Authenticator::verify_munge(const Exchange& exchange, std::span
   const std::string credential(reinterpret_cast<const char*>(response.data()), response.size());
   const auto decoded = munge_decode_credential(options_.munge_socket, credential);
   if (!decoded.ok()) return decoded.status();
-  if (!same(decoded->payload, munge_payload(exchange))) {
-    return Status(Code::permission, "the MUNGE credential was made for another connection");
+  const std::span<const std::byte> payload(decoded->payload);
+  if (payload.size() != sizeof(Proof) + sizeof(AuthKey) ||
+      !same(payload.first(sizeof(Proof)), munge_payload(exchange))) {
+    return Status(Code::permission, "the MUNGE credential was made for another connection or server");
   }
   Verified verified;
+  verified.key.emplace();
+  std::memcpy(verified.key->data(), payload.data() + sizeof(Proof), sizeof(AuthKey));
   Peer& peer = verified.peer;
   peer.uid = decoded->uid;
   peer.gid = decoded->gid;
@@ -210,14 +230,18 @@ Proof Authenticator::sign(const Verified& verified, const Exchange& exchange,
   return verified.key ? key_proof(*verified.key, Role::server, exchange, body) : Proof{};
 }
 
-Status Authenticator::check(const Exchange& exchange, std::span<const std::byte> body, const Proof& proof) {
-  if (options_.kind == AuthKind::munge) return {};
+Result<AuthKey> Authenticator::check(const Exchange& exchange, std::span<const std::byte> body,
+                                     const Proof& proof) {
+  if (options_.kind == AuthKind::munge) {
+    if (same(key_proof(exchange.secret, Role::server, exchange, body), proof)) return exchange.secret;
+    return Status(Code::permission, "the server could not open the MUNGE credential");
+  }
   const auto keys = ring_.keys();
   if (!keys.ok()) return keys.status();
   for (const AuthKey& key : *keys) {
-    if (same(key_proof(key, Role::server, exchange, body), proof)) return {};
+    if (same(key_proof(key, Role::server, exchange, body), proof)) return key;
   }
-  return {Code::permission, "the server does not hold a key of this cluster"};
+  return Status(Code::permission, "the server does not hold a key of this cluster");
 }
 
 }  // namespace tutti

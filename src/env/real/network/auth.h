@@ -1,10 +1,11 @@
 // Who a peer on TCP is: by a key file that all share, or by MUNGE.
 //
-// Each side gives a nonce. The client answers to both (respond), the server checks the answer and learns who
-// it is (verify). With keys the server proves in turn that it holds the same key (sign, check): a keyed
-// BLAKE2b hash over the role, both nonces and what is said, so that an answer is good once, in one direction,
-// and nothing in it can be changed. Nothing here encrypts: the network between the hosts must be one that
-// nobody alters.
+// Each side gives a nonce. The client answers to both and names the server that it means (respond); the server checks that
+// and learns who the client is (verify). Then the server proves in turn that it is one (sign, check): a keyed BLAKE2b hash
+// over the role, both nonces, the server's name and what is said, so that an answer is good once, at one server, in one
+// direction, and nothing in it can be changed. The key is the shared one, or with MUNGE a secret that the client puts
+// into its credential, which only the servers' user can open. From the same key come those of the frames that follow
+// (session_key, frame_guard.h). Nothing here encrypts.
 #pragma once
 
 #include <array>
@@ -43,6 +44,8 @@ struct AuthOptions {
   std::optional<Owner> owner;  // whom holders of a key act as; default: the ids of this process
   bool root_squash = true;     // uid 0 and gid 0 on another host are nobody here
   std::string munge_socket;    // default: as libmunge was built
+  // The user that servers run as: only it can open a MUNGE credential. None: anybody can, and servers prove nothing.
+  std::optional<std::uint32_t> server_uid;
 };
 
 inline constexpr std::size_t kMostKeys = 2;
@@ -58,12 +61,16 @@ Nonce fresh_nonce();
 struct Exchange {
   Nonce client{};
   Nonce server{};
+  std::string identity{};  // of the server that the client means
+  AuthKey secret{};        // the client's, for MUNGE
 };
 
 enum class Role : std::uint8_t { client, server };
 Proof key_proof(const AuthKey& key, Role role, const Exchange& exchange, std::span<const std::byte> body);
+// The key of the frames that `from` sends.
+AuthKey session_key(const AuthKey& key, Role from, const Exchange& exchange);
 
-// What the server knows after verify(). `key` is the one that the client holds.
+// What the server knows after verify(). `key` is the one that the client holds, or its secret.
 struct Verified {
   Peer peer;
   std::optional<AuthKey> key;
@@ -115,9 +122,10 @@ class Authenticator {
   Result<std::vector<std::byte>> respond(const Exchange& exchange);
   // Code::permission if the answer does not prove anything. Munge: as in respond().
   Result<Verified> verify(const Exchange& exchange, std::span<const std::byte> response, Nanos now);
-  // The server's proof that `body` is its word; all zero with munge, which speaks for clients only.
+  // The server's proof that `body` is its word.
   static Proof sign(const Verified& verified, const Exchange& exchange, std::span<const std::byte> body);
-  Status check(const Exchange& exchange, std::span<const std::byte> body, const Proof& proof);
+  // The key with which the server proved it.
+  Result<AuthKey> check(const Exchange& exchange, std::span<const std::byte> body, const Proof& proof);
 
  private:
   Result<Verified> verify_key(const Exchange& exchange, std::span<const std::byte> response);

@@ -19,6 +19,10 @@ constexpr std::size_t kPlaces = 64;
 // What may lie in a socket before its reader is woken: enough to be worth it, little enough to stay in the cache.
 constexpr std::size_t kMostBatch = 256U << 10U;
 
+Status altered() {
+  return {Code::malformed, "a frame was altered on the way, or does not come from the peer"};
+}
+
 }  // namespace
 
 Result<std::optional<Frame>> FrameReader::next(BulkSink& sink) {
@@ -26,18 +30,24 @@ Result<std::optional<Frame>> FrameReader::next(BulkSink& sink) {
   handed_ = 0;
   wanted_ = 0;
   for (;;) {
-    if (in_bulk_) take_bulk_from_buffer(sink);
+    if (in_bulk_) TUTTI_TRY(take_bulk_from_buffer(sink));
     if (in_bulk_ || held() < sizeof(FrameHeader)) return std::optional<Frame>();
     const auto header = load<FrameHeader>(view(0, sizeof(FrameHeader)));
     TUTTI_TRY(check_header(header, limit_));
     const std::optional<std::size_t> prefix = sink.bulk_prefix(header.type);
-    const std::size_t needed = sizeof(header) + (prefix ? *prefix : padded(header.length));
+    const std::size_t needed = sizeof(header) + (prefix ? *prefix : padded(header.length) + tag_length());
     if (prefix && header.length < *prefix) return Status(Code::malformed, "bulk frame that is too short");
     if (held() < needed) {
       wanted_ = needed;
       return std::optional<Frame>();
     }
+    if (guard_) {
+      guard_->begin();
+      guard_->add(view(0, sizeof(header) + (prefix ? *prefix : header.length)));
+    }
     if (!prefix) {
+      if (guard_ && !guard_->ends_with(load<FrameGuard::Tag>(view(needed - tag_length(), tag_length()))))
+        return altered();
       handed_ = needed;
       return std::optional(Frame{header.type, header.id, view(sizeof(header), header.length)});
     }
@@ -46,19 +56,17 @@ Result<std::optional<Frame>> FrameReader::next(BulkSink& sink) {
     in_bulk_ = true;
     bulk_at_ = 0;
     bulk_left_ = header.length - *prefix;
-    padding_left_ = padding(header.length);
-    bulk_arrived(0, sink);
+    trailer_left_ = padding(header.length) + tag_length();
+    TUTTI_TRY(bulk_arrived(0, sink));
   }
 }
 
-void FrameReader::take_bulk_from_buffer(BulkSink& sink) {
+Status FrameReader::take_bulk_from_buffer(BulkSink& sink) {
   std::array<iovec, kPlaces> places;
   while (in_bulk_ && held() > 0) {
     if (bulk_left_ == 0) {
-      const std::size_t count = std::min(padding_left_, held());
-      begin_ += count;
-      padding_left_ -= count;
-      bulk_arrived(0, sink);
+      take_trailer();
+      TUTTI_TRY(bulk_arrived(0, sink));
       continue;
     }
     const std::size_t most = std::min(bulk_left_, held());
@@ -69,17 +77,29 @@ void FrameReader::take_bulk_from_buffer(BulkSink& sink) {
       copied += places[i].iov_len;
     }
     if (count == 0) copied = most;
+    if (guard_) guard_->add(view(0, copied));
     begin_ += copied;
-    bulk_arrived(copied, sink);
+    TUTTI_TRY(bulk_arrived(copied, sink));
   }
+  return {};
 }
 
-void FrameReader::bulk_arrived(std::size_t count, BulkSink& sink) {
+void FrameReader::take_trailer() {
+  const std::size_t count = std::min(trailer_left_, held());
+  for (std::size_t i = 0; i < count; ++i, --trailer_left_) {
+    if (trailer_left_ <= tag_length()) tag_[sizeof(tag_) - trailer_left_] = buffer_[begin_ + i];
+  }
+  begin_ += count;
+}
+
+Status FrameReader::bulk_arrived(std::size_t count, BulkSink& sink) {
   bulk_at_ += count;
   bulk_left_ -= count;
-  if (bulk_left_ > 0 || padding_left_ > 0) return;
+  if (bulk_left_ > 0 || trailer_left_ > 0) return {};
   in_bulk_ = false;
+  if (guard_ && !guard_->ends_with(tag_)) return altered();
   sink.end_bulk();
+  return {};
 }
 
 // Inside a bulk frame the buffer is empty here: next() has passed on what it held.
@@ -128,7 +148,7 @@ Result<FrameReader::Filled> FrameReader::fill(BulkSink& sink) {
     if (bulk_left_ > 0) count = sink.bulk_places(bulk_at_, bulk_left_, std::span(parts).first(kPlaces));
     for (std::size_t i = 0; i < count; ++i) direct += parts[i].iov_len;
     // So that the next header lands on a multiple of 8.
-    begin_ = end_ = padding(bulk_left_ - direct + padding_left_);
+    begin_ = end_ = padding(bulk_left_ - direct + trailer_left_);
   }
   // A body that is not wanted any more goes through the buffer and is dropped there.
   std::size_t room = capacity_ - end_;
@@ -166,7 +186,15 @@ Result<FrameReader::Filled> FrameReader::fill(BulkSink& sink) {
   filled.drained = length < asked && !with_file;
   const std::size_t to_places = std::min(direct, length);
   end_ += length - to_places;
-  if (to_places > 0) bulk_arrived(to_places, sink);
+  if (guard_) {
+    std::size_t left = to_places;
+    for (std::size_t i = 0; left > 0; ++i) {
+      const std::size_t part = std::min(left, parts[i].iov_len);
+      guard_->add({static_cast<const std::byte*>(parts[i].iov_base), part});
+      left -= part;
+    }
+  }
+  if (to_places > 0) TUTTI_TRY(bulk_arrived(to_places, sink));
   if (batches_bulk_) sleep_until(in_bulk_ ? bulk_left_ : 1);
   return filled;
 }

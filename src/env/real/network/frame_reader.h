@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "env/real/file_descriptor.h"
 #include "env/real/network/frame.h"
+#include "env/real/network/frame_guard.h"
 
 namespace tutti {
 
@@ -42,6 +43,8 @@ class FrameReader {
   FrameReader(int fd, std::size_t limit) : fd_(fd), limit_(limit) {}
 
   void set_limit(std::size_t limit) { limit_ = limit; }
+  // Every frame from now on has a tag, which is checked before the frame is handed out or a bulk frame ends.
+  void protect(const AuthKey& key) { guard_.emplace(key); }
   // On TCP: sleep through the arrival of a bulk frame until much of it is there.
   void batch_bulk() { batches_bulk_ = true; }
   // From now on descriptors that come along are kept; without it the kernel drops them.
@@ -66,8 +69,11 @@ class FrameReader {
     return {buffer_.get() + begin_ + from, length};
   }
   void make_room();
-  void take_bulk_from_buffer(BulkSink& sink);
-  void bulk_arrived(std::size_t count, BulkSink& sink);
+  Status take_bulk_from_buffer(BulkSink& sink);
+  Status bulk_arrived(std::size_t count, BulkSink& sink);
+  [[nodiscard]] std::size_t tag_length() const { return guard_ ? sizeof(FrameGuard::Tag) : 0; }
+  // The end of a bulk frame is in the buffer: padding, then the tag.
+  void take_trailer();
   void keep_files(msghdr& message);
   // Readable only when so many bytes are there.
   void sleep_until(std::size_t length);
@@ -89,7 +95,9 @@ class FrameReader {
   bool in_bulk_ = false;
   std::size_t bulk_at_ = 0;       // of the body
   std::size_t bulk_left_ = 0;     // of the body
-  std::size_t padding_left_ = 0;  // after it
+  std::size_t trailer_left_ = 0;  // after it: padding and tag
+  std::optional<FrameGuard> guard_;
+  FrameGuard::Tag tag_{};  // of a bulk frame
 };
 
 }  // namespace tutti

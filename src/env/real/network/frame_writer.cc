@@ -73,8 +73,14 @@ Status FrameWriter::send(std::uint16_t type, std::uint64_t id, std::span<const s
   header.type = type;
   header.length = static_cast<std::uint32_t>(payload.size());
   header.id = id;
-  std::array<iovec, 3> storage = {part_of(bytes_of(header)), part_of(payload),
-                                  iovec{const_cast<std::byte*>(kZeros.data()), padding(payload.size())}};
+  std::array<iovec, 4> storage = {part_of(bytes_of(header)), part_of(payload),
+                                  iovec{const_cast<std::byte*>(kZeros.data()), padding(payload.size())},
+                                  iovec{}};
+  FrameGuard::Tag tag;
+  if (guard_) {
+    tag = tag_of(std::span(storage).first(2));
+    storage[3] = part_of(tag);
+  }
   std::span<iovec> parts(storage);
   if (idle()) {
     const Result<std::size_t> sent = send_once(fd_, parts);
@@ -85,6 +91,12 @@ Status FrameWriter::send(std::uint16_t type, std::uint64_t id, std::span<const s
     parts = advance(parts, *sent);
   }
   return parts.empty() ? Status() : enqueue(parts);
+}
+
+FrameGuard::Tag FrameWriter::tag_of(std::span<const iovec> parts) {
+  guard_->begin();
+  for (const iovec& part : parts) guard_->add({static_cast<const std::byte*>(part.iov_base), part.iov_len});
+  return guard_->end();
 }
 
 bool FrameWriter::send_file(std::uint16_t type, std::uint64_t id, int file) {
@@ -180,7 +192,11 @@ struct FrameWriter::BulkTurn {
   BulkTurn& operator=(const BulkTurn&) = delete;
   ~BulkTurn() {
     writer.bulk_under_way_ = false;
-    if (left < length) writer.zeros_owed_ += left;
+    if (left > 0 && left < length && writer.guard_) {
+      writer.fail(Status(Code::unavailable, "a transfer was given up half way"));
+    } else if (left < length) {
+      writer.zeros_owed_ += left;
+    }
     if (writer.failed_.ok() && !writer.idle()) writer.start_flushing();
     writer.bulk_turn_.release();
   }
@@ -201,8 +217,13 @@ Task<Status> FrameWriter::send_bulk(std::uint16_t type, std::uint64_t id, std::v
   memory.push_back(part_of(std::span(kZeros).first(padding(length))));
 
   co_await bulk_turn_.acquire();
-  BulkTurn turn(*this, sizeof(header) + padded(length));
+  FrameGuard::Tag tag;
+  BulkTurn turn(*this, sizeof(header) + padded(length) + (guard_ ? sizeof(tag) : 0));
   while (failed_.ok() && !idle()) co_await flushed_.wait();
+  if (guard_) {
+    tag = tag_of(std::span(memory).first(memory.size() - 1));  // without the padding
+    memory.push_back(part_of(tag));
+  }
   std::span<iovec> parts(memory);
   while (failed_.ok()) {
     const Result<std::size_t> sent = send_once(fd_, parts);

@@ -3,19 +3,21 @@
 // Ordinary frames are written at once, or copied and queued when the socket is full. Bulk frames are written
 // straight from the caller's memory, who waits until the kernel has taken them; one at a time, in order, and
 // never inside another frame. A bulk frame whose sender is destroyed half way is completed with zeros, so
-// that the stream stays whole.
+// that the stream stays whole; one that has a tag ends the connection.
 #pragma once
 
 #include <sys/uio.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "base/status.h"
-#include "env/real/network/frame.h"
 #include "env/real/loop/loop.h"
+#include "env/real/network/frame.h"
+#include "env/real/network/frame_guard.h"
 #include "env/scope.h"
 #include "env/sync.h"
 #include "env/task.h"
@@ -26,6 +28,9 @@ class FrameWriter {
  public:
   // `fd` is non-blocking and watched by `watch`; both outlive the writer's use.
   FrameWriter(Loop& loop, int fd, FdWatch& watch, std::size_t queue_limit);
+
+  // Every frame from now on has a tag.
+  void protect(const AuthKey& key) { guard_.emplace(key); }
 
   // Never waits. Code::unavailable when the peer is gone or does not read.
   Status send(std::uint16_t type, std::uint64_t id, std::span<const std::byte> payload);
@@ -55,10 +60,14 @@ class FrameWriter {
   [[nodiscard]] std::size_t queued() const { return queue_.size() - queue_start_; }
   [[nodiscard]] bool idle() const { return !bulk_under_way_ && zeros_owed_ == 0 && queued() == 0; }
 
+  // Frames are tagged in the order in which they go out.
+  FrameGuard::Tag tag_of(std::span<const iovec> parts);
+
   Loop& loop_;
   int fd_;
   FdWatch& watch_;
   std::size_t queue_limit_;
+  std::optional<FrameGuard> guard_;
   Status failed_;
   bool overflowed_ = false;
 

@@ -35,9 +35,14 @@ Status failure(const char* what, munge_err_t error, const Context& context) {
 
 Status munge_available() { return {}; }
 
-Result<std::string> munge_credential(const std::string& socket, std::span<const std::byte> payload) {
+Result<std::string> munge_credential(const std::string& socket, std::span<const std::byte> payload,
+                                     std::optional<std::uint32_t> reader) {
   const auto context = make_context(socket);
   if (!context.ok()) return context.status();
+  if (reader && ::munge_ctx_set(context->get(), MUNGE_OPT_UID_RESTRICTION, static_cast<uid_t>(*reader)) !=
+                    EMUNGE_SUCCESS) {
+    return Status(Code::internal, "MUNGE does not take a restriction to one user");
+  }
   char* text = nullptr;
   const munge_err_t error =
       ::munge_encode(&text, context->get(), payload.data(), static_cast<int>(payload.size()));
@@ -72,7 +77,8 @@ Status munge_available() {
   return {Code::unsupported,
           "this build has no MUNGE: build it where libmunge-dev is installed, or use auth = key"};
 }
-Result<std::string> munge_credential(const std::string&, std::span<const std::byte>) {
+Result<std::string> munge_credential(const std::string&, std::span<const std::byte>,
+                                     std::optional<std::uint32_t>) {
   return munge_available();
 }
 Result<MungeIdentity> munge_decode_credential(const std::string&, const std::string&) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,8 +16,9 @@ namespace tutti {
 // Code::unsupported if this build has no libmunge.
 Status munge_available();
 
-// `socket` is munged's; empty: the default one.
-Result<std::string> munge_credential(const std::string& socket, std::span<const std::byte> payload);
+// `socket` is munged's; empty: the default one. With `reader` only that user can open it.
+Result<std::string> munge_credential(const std::string& socket, std::span<const std::byte> payload,
+                                     std::optional<std::uint32_t> reader);
 
 struct MungeIdentity {
   std::uint32_t uid = 0;

@@ -149,10 +149,11 @@ Task<void> SocketListener::greet(Greeting& self, std::unique_ptr<SocketConnectio
 Task<Status> SocketListener::greet_peer(SocketConnection& connection, const std::string& name) {
   if (address_.is_tcp()) {
     ServerWords words;
+    words.identity = shared_.identity_of(address_);
     words.instance = shared_.instance;
     if (!shared_.local_paths.empty()) words.local_path = shared_.local_paths.front();
-    co_return co_await greet_tcp_client(connection, shared_.authenticator, std::move(words), name,
-                                        shared_.loop.clock());
+    co_return co_await greet_tcp_client(connection, shared_.authenticator, shared_.options.protection,
+                                        std::move(words), name, shared_.loop.clock());
   }
   HandshakeContext context;
   context.mover = shared_.options.mover;

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "env/network.h"
-#include "env/real/network/address.h"
-#include "env/real/network/auth.h"
 #include "env/real/file_descriptor.h"
 #include "env/real/loop/loop.h"
+#include "env/real/network/address.h"
+#include "env/real/network/auth.h"
 #include "env/real/network/refusal_log.h"
 #include "env/real/network/socket_connection.h"
 #include "env/real/network/socket_network.h"
@@ -29,6 +29,7 @@ namespace tutti {
 // What the listeners and connections of one SocketNetwork share.
 struct SocketNetwork::Shared {
   Shared(Loop& event_loop, SocketOptions socket_options);
+  [[nodiscard]] std::string identity_of(const Address& address) const;
   Loop& loop;
   SocketOptions options;
   Authenticator authenticator;

@@ -42,7 +42,8 @@ Task<MadeConnection> connect_tcp(SocketNetwork::Shared& shared, Address address)
   MadeConnection connection = co_await open_stream(shared, address);
   if (!connection.ok()) co_return connection;
   const Result<TcpWelcome> welcome =
-      co_await greet_tcp_server(**connection, shared.authenticator, address.to_string());
+      co_await greet_tcp_server(**connection, shared.authenticator, shared.options.protection,
+                                address.to_string(), shared.identity_of(address));
   if (!welcome.ok()) co_return welcome.status();
   const bool same_user = welcome->uid == ::geteuid() && welcome->gid == ::getegid();
   if (!shared.options.take_local_path || !welcome->same_host || welcome->local_path.empty() || !same_user) {
@@ -65,6 +66,11 @@ SocketNetwork::Shared::Shared(Loop& event_loop, SocketOptions socket_options)
       refusals(options.log) {
   const Nonce random = fresh_nonce();
   instance = load<std::array<std::uint64_t, 2>>(random);
+}
+
+std::string SocketNetwork::Shared::identity_of(const Address& address) const {
+  const auto found = options.identities.find(address.to_string());
+  return found != options.identities.end() ? found->second : address.to_string();
 }
 
 SocketNetwork::SocketNetwork(Loop& loop, SocketOptions options)

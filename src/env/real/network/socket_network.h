@@ -11,14 +11,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 
 #include "base/log.h"
 #include "base/units.h"
 #include "env/network.h"
-#include "env/real/network/auth.h"
 #include "env/real/loop/loop.h"
+#include "env/real/network/auth.h"
+#include "env/real/network/protection.h"
 
 namespace tutti {
 
@@ -32,6 +34,10 @@ struct SocketOptions {
   std::uint32_t socket_mode = 0666;          // of a listener's file; who may do what is decided by identity
   std::size_t handshakes_at_once = 1024;     // of a listener; the oldest unfinished one makes place
   AuthOptions auth;                          // who may come by TCP, and as whom
+  Protection protection = Protection::none;  // of what goes by TCP; the same on both sides
+  // What the servers at TCP addresses are, beside their addresses: a client says which one it means, so that nobody can
+  // pass its words on to another. One that does not stand here is what its address says.
+  std::map<std::string, std::string> identities;
   bool take_local_path = true;
   Log log;
 };

@@ -19,11 +19,13 @@ namespace tutti {
 namespace {
 
 struct TcpHello {
-  std::uint32_t version = kTransportVersion;
+  std::uint32_t version = kTcpVersion;
   AuthKind auth = AuthKind::local;
+  Protection protection = Protection::none;
+  std::uint32_t reserved = 0;
   Nonce nonce{};
 };
-static_assert(sizeof(TcpHello) == 40);
+static_assert(sizeof(TcpHello) == 48);
 using TcpChallenge = TcpHello;  // the server's side of the same
 
 struct WelcomeBody {
@@ -55,18 +57,34 @@ Status refuse(SocketConnection& connection, Status status) {
   return status;
 }
 
-Status check_hello(const TcpHello& hello, AuthKind wanted) {
-  if (hello.version != kTransportVersion) {
+std::string protection_name(Protection protection) {
+  return protection == Protection::authenticate ? "authenticate" : "none";
+}
+
+Status check_hello(const TcpHello& hello, AuthKind wanted, Protection protection) {
+  if (hello.version != kTcpVersion) {
     return {Code::version,
             fmt::format("the client speaks transport version {}, the server speaks {}: use the "
                         "same release of Tutti on both sides",
-                        hello.version, kTransportVersion)};
+                        hello.version, kTcpVersion)};
   }
   if (hello.auth != wanted) {
     return {Code::permission, fmt::format("the cluster wants auth = {}, the client comes with {}",
                                           auth_name(wanted), auth_name(hello.auth))};
   }
+  if (hello.protection != protection) {
+    return {Code::permission, fmt::format("the cluster wants protect = {}, the client comes with {}",
+                                          protection_name(protection), protection_name(hello.protection))};
+  }
   return {};
+}
+
+// From the frame after the welcome on.
+void protect(SocketConnection& connection, Protection protection, Role own, const AuthKey& key,
+             const Exchange& exchange) {
+  if (protection == Protection::none) return;
+  const Role other = own == Role::client ? Role::server : Role::client;
+  connection.protect(session_key(key, own, exchange), session_key(key, other, exchange));
 }
 
 std::vector<std::byte> welcome_body(const ServerWords& words, const Peer& peer) {
@@ -101,18 +119,21 @@ std::array<std::byte, 32> host_id() {
 }
 
 Task<Result<TcpWelcome>> greet_tcp_server(SocketConnection& connection, Authenticator& authenticator,
-                                          std::string server_name) {
+                                          Protection protection, std::string server_name,
+                                          std::string identity) {
   TcpHello hello;
   hello.auth = authenticator.kind();
+  hello.protection = protection;
   hello.nonce = fresh_nonce();
   TUTTI_CO_TRY(connection.send(type_of(TransportFrame::hello), 0, bytes_of(hello)));
   const Result<Frame> asked = co_await expect(connection, TransportFrame::challenge, sizeof(TcpChallenge));
   if (!asked.ok()) co_return asked.status();
   const auto challenge = load<TcpChallenge>(asked->payload);
-  if (challenge.version != kTransportVersion || challenge.auth != hello.auth) {
+  if (challenge.version != kTcpVersion || challenge.auth != hello.auth ||
+      challenge.protection != hello.protection) {
     co_return Status(Code::malformed, "the server challenges in another way than was offered");
   }
-  const Exchange exchange{hello.nonce, challenge.nonce};
+  const Exchange exchange{hello.nonce, challenge.nonce, std::move(identity), fresh_nonce()};
   const auto response = authenticator.respond(exchange);
   if (!response.ok()) co_return response.status();
   TUTTI_CO_TRY(connection.send(type_of(TransportFrame::response), 0, *response));
@@ -120,7 +141,8 @@ Task<Result<TcpWelcome>> greet_tcp_server(SocketConnection& connection, Authenti
       co_await expect(connection, TransportFrame::welcome, sizeof(Proof) + sizeof(WelcomeBody));
   if (!answer.ok()) co_return answer.status();
   const auto body = answer->payload.subspan(sizeof(Proof));
-  TUTTI_CO_TRY(authenticator.check(exchange, body, load<Proof>(answer->payload)));
+  const Result<AuthKey> key = authenticator.check(exchange, body, load<Proof>(answer->payload));
+  if (!key.ok()) co_return key.status();
   const auto words = load<WelcomeBody>(body);
   const auto path = body.subspan(sizeof(WelcomeBody));
   TcpWelcome welcome;
@@ -133,24 +155,27 @@ Task<Result<TcpWelcome>> greet_tcp_server(SocketConnection& connection, Authenti
   peer.name = std::move(server_name);
   connection.established(std::move(peer), false);
   connection.batch_bulk();
+  protect(connection, protection, Role::client, *key, exchange);
   co_return welcome;
 }
 
-Task<Status> greet_tcp_client(SocketConnection& connection, Authenticator& authenticator, ServerWords words,
-                              std::string client_name, const Clock& clock) {
+Task<Status> greet_tcp_client(SocketConnection& connection, Authenticator& authenticator,
+                              Protection protection, ServerWords words, std::string client_name,
+                              const Clock& clock) {
   const Result<Frame> first = co_await expect(connection, TransportFrame::hello, sizeof(TcpHello));
   if (!first.ok()) co_return first.status();
   const auto hello = load<TcpHello>(first->payload);
-  if (Status status = check_hello(hello, authenticator.kind()); !status.ok()) {
+  if (Status status = check_hello(hello, authenticator.kind(), protection); !status.ok()) {
     co_return refuse(connection, std::move(status));
   }
   TcpChallenge challenge;
   challenge.auth = authenticator.kind();
+  challenge.protection = protection;
   challenge.nonce = fresh_nonce();
   TUTTI_CO_TRY(connection.send(type_of(TransportFrame::challenge), 0, bytes_of(challenge)));
   const Result<Frame> response = co_await expect(connection, TransportFrame::response, 1);
   if (!response.ok()) co_return response.status();
-  const Exchange exchange{hello.nonce, challenge.nonce};
+  const Exchange exchange{hello.nonce, challenge.nonce, words.identity, {}};
   Result<Verified> verified = authenticator.verify(exchange, response->payload, clock.now());
   if (!verified.ok()) {
     reject(connection, verified.status());
@@ -167,7 +192,9 @@ Task<Status> greet_tcp_client(SocketConnection& connection, Authenticator& authe
   peer.name = fmt::format("{} uid {}", client_name, peer.uid);
   connection.established(std::move(peer), false);
   connection.batch_bulk();
-  co_return connection.send(type_of(TransportFrame::welcome), 0, welcome);
+  const Status sent = connection.send(type_of(TransportFrame::welcome), 0, welcome);
+  protect(connection, protection, Role::server, *verified->key, exchange);
+  co_return sent;
 }
 
 }  // namespace tutti

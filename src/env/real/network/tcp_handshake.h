@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "env/clock.h"
 #include "env/real/network/auth.h"
+#include "env/real/network/protection.h"
 #include "env/real/network/socket_connection.h"
 #include "env/task.h"
 
@@ -19,6 +20,7 @@ namespace tutti {
 
 // What a server says of itself.
 struct ServerWords {
+  std::string identity;  // what clients mean when they mean this server
   std::array<std::uint64_t, 2> instance{};
   std::string local_path;  // empty: none
 };
@@ -34,9 +36,11 @@ struct TcpWelcome {
 
 // Both establish the connection or return why not: Code::permission if the other side proves nothing.
 Task<Result<TcpWelcome>> greet_tcp_server(SocketConnection& connection, Authenticator& authenticator,
-                                          std::string server_name);
-Task<Status> greet_tcp_client(SocketConnection& connection, Authenticator& authenticator, ServerWords words,
-                              std::string client_name, const Clock& clock);
+                                          Protection protection, std::string server_name,
+                                          std::string identity);
+Task<Status> greet_tcp_client(SocketConnection& connection, Authenticator& authenticator,
+                              Protection protection, ServerWords words, std::string client_name,
+                              const Clock& clock);
 
 // Names this host: the same for two processes exactly if they see the same kernel and the same network. A
 // network namespace counts as a host of its own.

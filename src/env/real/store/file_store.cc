@@ -65,6 +65,7 @@ class FileStore::Impl {
   Task<Status> sync(ObjectId object);
   Status remove(ObjectId object);
   Result<std::optional<Bytes>> length(ObjectId object);
+  Result<std::optional<Bytes>> next_data(ObjectId object, Bytes offset);
   Result<std::optional<Bytes>> locate(ObjectId object, Bytes offset);
   Task<Result<std::vector<ObjectId>>> list();
   Result<StoreSpace> space();
@@ -413,6 +414,20 @@ Result<std::optional<Bytes>> FileStore::Impl::length(ObjectId object) {
   return failure("look at", object, errno);
 }
 
+Result<std::optional<Bytes>> FileStore::Impl::next_data(ObjectId object, Bytes offset) {
+  const Result<std::optional<Bytes>> end = length(object);
+  if (!end.ok()) return end.status();
+  if (!end->has_value() || **end <= offset) return std::optional<Bytes>();
+  const Result<std::shared_ptr<ObjectFile>> file = files_.open(object, false);
+  if (!file.ok()) return file.status();
+  if (*file == nullptr) return std::optional<Bytes>();
+  const off_t found = ::lseek((*file)->fd.get(), static_cast<off_t>(offset.count()), SEEK_DATA);
+  if (found < 0 && errno == ENXIO) return std::optional<Bytes>();
+  if (found < 0) return std::optional(offset);  // the file system does not tell
+  if (Bytes(static_cast<std::uint64_t>(found)) >= **end) return std::optional<Bytes>();
+  return std::optional(Bytes(static_cast<std::uint64_t>(found)));
+}
+
 Result<std::optional<Bytes>> FileStore::Impl::locate(ObjectId object, Bytes offset) {
   if (directory_.on_tmpfs()) return std::optional<Bytes>();
   const Result<std::shared_ptr<ObjectFile>> file = files_.open(object, false);
@@ -452,7 +467,11 @@ Result<StoreSpace> FileStore::Impl::space() {
   struct statvfs info {};
   if (::fstatvfs(directory_.fd(), &info) != 0)
     return Status::from_errno(errno, "ask for the space of the object store");
-  return StoreSpace{Bytes(info.f_blocks * info.f_frsize), Bytes(info.f_bavail * info.f_frsize)};
+  struct stat place {};
+  if (::fstat(directory_.fd(), &place) != 0)
+    return Status::from_errno(errno, "look at the directory of the object store");
+  return StoreSpace{Bytes(info.f_blocks * info.f_frsize), Bytes(info.f_bavail * info.f_frsize),
+                    static_cast<std::uint64_t>(place.st_dev)};
 }
 
 Result<std::unique_ptr<FileStore>> FileStore::open(Loop& loop, const std::string& directory,
@@ -478,6 +497,9 @@ Task<Status> FileStore::truncate(ObjectId object, Bytes length) { return impl_->
 Task<Status> FileStore::sync(ObjectId object) { return impl_->sync(object); }
 Task<Status> FileStore::remove(ObjectId object) { co_return impl_->remove(object); }
 Task<Result<std::optional<Bytes>>> FileStore::length(ObjectId object) { co_return impl_->length(object); }
+Task<Result<std::optional<Bytes>>> FileStore::next_data(ObjectId object, Bytes offset) {
+  co_return impl_->next_data(object, offset);
+}
 Task<Result<std::optional<Bytes>>> FileStore::locate(ObjectId object, Bytes offset) {
   co_return impl_->locate(object, offset);
 }

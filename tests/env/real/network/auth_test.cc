@@ -62,6 +62,28 @@ TEST_F(KeyAuth, ReplayedAnswerIsRefused) {
   EXPECT_EQ(verify(server, recorded), Code::permission);
 }
 
+TEST_F(KeyAuth, AnswerForOneServerIsRefusedByAnother) {
+  Authenticator server(with_keys({first_}));
+  Authenticator client(with_keys({first_}));
+  exchange_.identity = "c1/data.0";
+  const auto passed_on = answer(client);
+  EXPECT_EQ(verify(server, passed_on), Code::ok);
+  for (const char* other : {"c1/data.1", "c1/meta", "c2/data.0", ""}) {
+    exchange_.identity = other;
+    EXPECT_EQ(verify(server, passed_on), Code::permission) << other;
+  }
+}
+
+TEST_F(KeyAuth, KeysOfASessionAreItsOwn) {
+  AuthKey key{};
+  const AuthKey forth = session_key(key, Role::client, exchange_);
+  EXPECT_NE(forth, session_key(key, Role::server, exchange_));
+  EXPECT_NE(forth, key_proof(key, Role::client, exchange_, {}));
+  Exchange other = exchange_;
+  other.server = fresh_nonce();
+  EXPECT_NE(forth, session_key(key, Role::client, other));
+}
+
 TEST_F(KeyAuth, ReflectedAnswerIsRefused) {
   Authenticator server(with_keys({first_}));
   Authenticator client(with_keys({first_}));

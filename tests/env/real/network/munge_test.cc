@@ -108,6 +108,38 @@ TEST_F(Munge, CredentialOfAnotherConnectionIsRefused) {
   EXPECT_EQ(both.verify(other, *response, Nanos(0)).code(), Code::permission);
 }
 
+TEST_F(Munge, CredentialForOneServerIsRefusedByAnother) {
+  Authenticator both(options_);
+  exchange_.identity = "c1/data.0";
+  const auto response = both.respond(exchange_);
+  ASSERT_TRUE(response.ok());
+  exchange_.identity = "c1/data.1";
+  EXPECT_EQ(both.verify(exchange_, *response, Nanos(0)).code(), Code::permission);
+}
+
+TEST_F(Munge, ServerThatOpensTheCredentialProvesItself) {
+  Authenticator both(options_);
+  exchange_.secret = fresh_nonce();
+  const auto response = both.respond(exchange_);
+  ASSERT_TRUE(response.ok());
+  Exchange known = exchange_;
+  known.secret = {};
+  const auto verified = both.verify(known, *response, Nanos(0));
+  ASSERT_TRUE(verified.ok()) << verified.status().to_string();
+  EXPECT_TRUE(both.check(exchange_, {}, Authenticator::sign(*verified, known, {})).ok());
+  EXPECT_EQ(both.check(exchange_, {}, Proof{}).code(), Code::permission);
+}
+
+TEST_F(Munge, NobodyButTheServersUserOpensTheCredential) {
+  options_.server_uid = ::geteuid() + 1;
+  Authenticator both(options_);
+  const auto response = both.respond(exchange_);
+  ASSERT_TRUE(response.ok()) << response.status().to_string();
+  const auto verified = both.verify(exchange_, *response, Nanos(0));
+  if (::geteuid() == 0 && verified.ok()) GTEST_SKIP() << "this munged lets root open everything";
+  EXPECT_EQ(verified.code(), Code::permission);
+}
+
 TEST_F(Munge, ForgedCredentialIsRefused) {
   Authenticator both(options_);
   auto response = both.respond(exchange_);

@@ -23,8 +23,9 @@ using namespace conformance::network_suite;
 using test::loopback_host;
 using test::make_key;
 
-struct TcpWorld {
-  TcpWorld() : key(make_key(directory / "key", 'k')), network(loop, options()) {
+template <Protection kProtection>
+struct TcpWorldOf {
+  TcpWorldOf() : key(make_key(directory / "key", 'k')), network(loop, options()) {
     // The suite wants one string for listening and connecting: let the kernel find a free port.
     auto listener = network.listen("tcp:" + loopback_host() + ":0");
     where = listener.ok() ? SocketNetwork::address_of(**listener) : "";
@@ -32,6 +33,7 @@ struct TcpWorld {
   [[nodiscard]] SocketOptions options() const {
     SocketOptions result;
     result.auth = test::with_keys({key});
+    result.protection = kProtection;
     return result;
   }
   Clock& clock() { return loop.clock(); }
@@ -50,7 +52,10 @@ struct TcpWorld {
   std::string where;
 };
 
+using TcpWorld = TcpWorldOf<Protection::none>;
+using ProtectedTcpWorld = TcpWorldOf<Protection::authenticate>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Tcp, NetworkSuite, testing::Types<TcpWorld>);
+INSTANTIATE_TYPED_TEST_SUITE_P(ProtectedTcp, NetworkSuite, testing::Types<ProtectedTcpWorld>);
 
 // A peer that speaks bytes, not the protocol.
 class RawTcpPeer {
@@ -148,6 +153,28 @@ TEST_F(TcpListening, OtherKindOfAuthenticationIsRefused) {
   munge.kind = AuthKind::munge;
   EXPECT_NE(code_with(munge), Code::ok);
   EXPECT_EQ(code_with(AuthOptions()), Code::permission) << "auth = local never leaves the host";
+  expect_alive();
+}
+
+TEST_F(TcpListening, ClientThatMeansAnotherServerIsRefused) {
+  const auto code_for = [&](const std::string& meant) {
+    SocketOptions options = options_;
+    options.identities[address_] = meant;
+    SocketNetwork network(loop_, options);
+    return connect(network).code();
+  };
+  EXPECT_EQ(code_for(address_), Code::ok) << "without a name the address is it";
+  EXPECT_EQ(code_for("c1/data.1"), Code::permission);
+  expect_alive();
+}
+
+TEST_F(TcpListening, BothSidesWantTheSameProtection) {
+  SocketOptions other = options_;
+  other.protection = Protection::authenticate;
+  SocketNetwork network(loop_, other);
+  const auto refused = connect(network);
+  EXPECT_EQ(refused.code(), Code::permission);
+  EXPECT_NE(refused.status().message().find("protect"), std::string::npos) << refused.status().message();
   expect_alive();
 }
 

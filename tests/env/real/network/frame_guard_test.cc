@@ -1,0 +1,140 @@
+#include "env/real/network/frame_guard.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <vector>
+
+#include "env/real/loop/loop.h"
+#include "env/real/network/socket_connection.h"
+
+namespace tutti {
+namespace {
+
+AuthKey key_of(int fill) {
+  AuthKey key;
+  key.fill(static_cast<std::byte>(fill));
+  return key;
+}
+
+TEST(FrameGuard, TagsOfEqualFramesDiffer) {
+  FrameGuard guard(key_of(1));
+  const std::array<std::byte, 100> bytes{};
+  guard.begin();
+  guard.add(bytes);
+  const FrameGuard::Tag first = guard.end();
+  guard.begin();
+  guard.add(std::span(bytes).first(40));
+  guard.add(std::span(bytes).subspan(40));
+  EXPECT_NE(guard.end(), first);
+  FrameGuard other(key_of(1));
+  other.begin();
+  other.add(std::span(bytes).first(1));
+  other.add(std::span(bytes).subspan(1));
+  EXPECT_TRUE(other.ends_with(first)) << "pieces do not matter";
+}
+
+// Two ends of a connection with a wire in between that the test holds.
+class GuardedWire : public testing::Test {
+ protected:
+  void SetUp() override {
+    sender_ = make(near_, far_);
+    receiver_ = make(other_near_, other_far_);
+    ASSERT_TRUE(sender_ && receiver_);
+    sender_->protect(key_of(1), key_of(2));
+    receiver_->protect(key_of(2), key_of(1));
+  }
+  ~GuardedWire() override {
+    ::close(far_);
+    ::close(other_far_);
+  }
+  std::unique_ptr<SocketConnection> make(int& near, int& far) {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()), 0);
+    near = ends[0];
+    far = ends[1];
+    auto made = SocketConnection::make(loop_, near, 1U << 20U);
+    EXPECT_TRUE(made.ok());
+    (*made)->established(Peer(), false);
+    return *std::move(made);
+  }
+  // What the sender has sent.
+  std::vector<std::byte> wire() const {
+    std::vector<std::byte> bytes(1U << 16U);
+    const ssize_t count = ::recv(far_, bytes.data(), bytes.size(), MSG_DONTWAIT);
+    bytes.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+    return bytes;
+  }
+  void pass_on(std::span<const std::byte> bytes) const {
+    ASSERT_EQ(::send(other_far_, bytes.data(), bytes.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(bytes.size()));
+  }
+  Result<Frame> receive() { return loop_.run(receiver_->receive()); }
+
+  Loop loop_;
+  int near_ = -1, far_ = -1, other_near_ = -1, other_far_ = -1;
+  std::unique_ptr<SocketConnection> sender_;
+  std::unique_ptr<SocketConnection> receiver_;
+  const std::vector<std::byte> payload_{100, std::byte{7}};
+};
+
+TEST_F(GuardedWire, FramesComeAsTheyWereSent) {
+  for (std::uint64_t id = 1; id < 5; ++id) {
+    ASSERT_TRUE(sender_->send(kFirstUserFrameType, id, std::span(payload_).first(id * 9)).ok());
+    pass_on(wire());
+    const Result<Frame> frame = receive();
+    ASSERT_TRUE(frame.ok()) << frame.status().to_string();
+    EXPECT_EQ(frame->id, id);
+    EXPECT_EQ(frame->payload.size(), id * 9);
+  }
+}
+
+TEST_F(GuardedWire, AlteredFrameEndsTheConnection) {
+  ASSERT_TRUE(sender_->send(kFirstUserFrameType, 1, payload_).ok());
+  std::vector<std::byte> bytes = wire();
+  bytes[60] ^= std::byte{1};
+  pass_on(bytes);
+  EXPECT_EQ(receive().code(), Code::malformed);
+  EXPECT_TRUE(receiver_->closed());
+}
+
+TEST_F(GuardedWire, AlteredIdEndsTheConnection) {
+  ASSERT_TRUE(sender_->send(kFirstUserFrameType, 1, payload_).ok());
+  std::vector<std::byte> bytes = wire();
+  bytes[16] ^= std::byte{1};
+  pass_on(bytes);
+  EXPECT_EQ(receive().code(), Code::malformed);
+}
+
+TEST_F(GuardedWire, RepeatedFrameEndsTheConnection) {
+  ASSERT_TRUE(sender_->send(kFirstUserFrameType, 1, payload_).ok());
+  const std::vector<std::byte> bytes = wire();
+  pass_on(bytes);
+  EXPECT_TRUE(receive().ok());
+  pass_on(bytes);
+  EXPECT_EQ(receive().code(), Code::malformed);
+}
+
+TEST_F(GuardedWire, LeftOutFrameEndsTheConnection) {
+  ASSERT_TRUE(sender_->send(kFirstUserFrameType, 1, payload_).ok());
+  EXPECT_FALSE(wire().empty());
+  ASSERT_TRUE(sender_->send(kFirstUserFrameType, 2, payload_).ok());
+  pass_on(wire());
+  EXPECT_EQ(receive().code(), Code::malformed);
+}
+
+TEST_F(GuardedWire, FrameOfAnotherEndsTheConnection) {
+  SocketConnection& stranger = *receiver_;
+  ASSERT_TRUE(stranger.send(kFirstUserFrameType, 1, payload_).ok());
+  std::vector<std::byte> bytes(1U << 12U);
+  const ssize_t count = ::recv(other_far_, bytes.data(), bytes.size(), MSG_DONTWAIT);
+  ASSERT_GT(count, 0);
+  bytes.resize(static_cast<std::size_t>(count));
+  pass_on(bytes);  // its own words come back
+  EXPECT_EQ(receive().code(), Code::malformed);
+}
+
+}  // namespace
+}  // namespace tutti
