@@ -22,6 +22,8 @@ struct Signer {
 };
 
 std::string status_reply(const Status& status);
+// Rights to read are also those to keep what is read from, for the owner and uid 0.
+std::uint32_t kept_rights(const Inode& node, std::uint32_t rights, std::uint32_t uid);
 // With a capability for `rights` if there are any and the node is a file.
 std::string node_reply(const Inode& node, std::uint32_t rights, bool created, const Signer& signer);
 // With a capability to ask for the length at each file whose inode is there.

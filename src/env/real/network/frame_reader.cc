@@ -75,6 +75,7 @@ void FrameReader::take_bulk_from_buffer(BulkSink& sink) {
 }
 
 void FrameReader::bulk_arrived(std::size_t count, BulkSink& sink) {
+  bulk_bytes_ += count;
   bulk_at_ += count;
   bulk_left_ -= count;
   if (bulk_left_ > 0 || padding_left_ > 0) return;
