@@ -14,6 +14,10 @@ namespace {
 constexpr Nanos kShortestLease = 1_s;
 constexpr Nanos kReclaimPatience = 60_s;
 
+Status lost_lock() {
+  return {Code::stale, "the lock was lost meanwhile: others may have changed what it protected"};
+}
+
 Task<Status> wait(Event& event) {
   co_await event.wait();
   co_return Status();
@@ -69,11 +73,18 @@ class LockKeeper::LockRequest {
     if (status.ok()) {
       lock_.channel = channel;
       lock_.capability = holder_.capability();
+      lock_.epoch = message->epoch();
+      if (message->lost() != nullptr && wire::aligned(message->lost())) {
+        for (const wire::LostLock* lost : *message->lost()) granted_.lost.push_back(*lost);
+      }
+      granted_.lost_epoch = message->lost_epoch();
+      if (message->proof() != nullptr) granted_.proof = *message->proof();
       keeper_.lease_ = std::max(kShortestLease, Nanos(message->lease()));
     }
     return answer_of(std::move(status));
   }
   Task<Status> renew() { return holder_.renew(shown_); }
+  [[nodiscard]] Granted& granted() { return granted_; }
 
  private:
   LockKeeper& keeper_;
@@ -83,6 +94,7 @@ class LockKeeper::LockRequest {
   bool reclaim_;
   Nanos patience_;
   Nanos deadline_;
+  Granted granted_;
   std::uint64_t shown_ = 0;            // the version of the capability in the last attempt
   std::shared_ptr<Channel> asked_on_;  // while the answer is out
 };
@@ -90,15 +102,34 @@ class LockKeeper::LockRequest {
 LockKeeper::LockKeeper(const Env& env, ServerSession& meta)
     : env_(env), meta_(meta), scope_(env.clock.executor()) {}
 
-Task<Result<std::uint64_t>> LockKeeper::acquire(CapabilityHolder& capability, Extent range, bool exclusive,
-                                                Nanos patience) {
+Task<Result<LockKeeper::Granted>> LockKeeper::acquire(CapabilityHolder& capability, Extent range,
+                                                      bool exclusive, Nanos patience) {
   const std::uint64_t number = ++next_;
-  Lock lock{capability.capability(), range, exclusive, false, nullptr};
+  Lock lock{capability.capability(), range, exclusive, false, 0, nullptr};
   LockRequest request(*this, lock, capability, number, false, patience);
   TUTTI_CO_TRY(co_await meta_.ask(request));
   held_.emplace(number, std::move(lock));
   start_keeping();
-  co_return number;
+  request.granted().number = number;
+  co_return std::move(request.granted());
+}
+
+Result<wire::Lock> LockKeeper::covering(std::uint64_t file, std::span<const Extent> extents) const {
+  for (const auto& [number, lock] : held_) {
+    if (lock.capability.file() != file) continue;
+    const auto touches = [&range = lock.range](const Extent& extent) {
+      return extent.offset < range.end() && range.offset < extent.end();
+    };
+    if (std::none_of(extents.begin(), extents.end(), touches)) continue;
+    if (lock.lost) return lost_lock();
+    return wire::Lock(number, lock.epoch);
+  }
+  return wire::Lock();
+}
+
+void LockKeeper::lose(std::uint64_t number) {
+  const auto found = held_.find(number);
+  if (found != held_.end()) found->second.lost = true;
 }
 
 Task<Status> LockKeeper::release(std::uint64_t number) {
@@ -106,7 +137,7 @@ Task<Status> LockKeeper::release(std::uint64_t number) {
   if (found == held_.end()) co_return Status(Code::invalid, fmt::format("there is no lock {}", number));
   const Lock lock = std::move(found->second);
   held_.erase(found);
-  const Status lost(Code::stale, "the lock was lost meanwhile: others may have changed what it protected");
+  const Status lost = lost_lock();
   if (lock.lost) co_return lost;
   auto reply = co_await unlock(*lock.channel, number);
   // With the connection the lock is gone: that is what was asked for.

@@ -9,6 +9,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
+#include <vector>
 
 #include "client/capability_holder.h"
 #include "client/server_session.h"
@@ -25,9 +28,20 @@ class LockKeeper {
   LockKeeper& operator=(const LockKeeper&) = delete;
   ~LockKeeper() = default;
 
-  // The number of the lock. `capability` must outlive the task.
-  Task<Result<std::uint64_t>> acquire(CapabilityHolder& capability, Extent range, bool exclusive,
-                                      Nanos patience);
+  // A lock, and what the data servers are to be told before it is used: which locks these bytes were taken from.
+  struct Granted {
+    std::uint64_t number = 0;
+    std::vector<wire::LostLock> lost;
+    std::uint64_t lost_epoch = 0;
+    std::optional<wire::Capability> proof;  // if there is something to tell
+  };
+  // `capability` must outlive the task.
+  Task<Result<Granted>> acquire(CapabilityHolder& capability, Extent range, bool exclusive, Nanos patience);
+  // The lock that covers any of these bytes of the file, for the data servers; one without a number if there is none.
+  // Code::stale if it was lost.
+  [[nodiscard]] Result<wire::Lock> covering(std::uint64_t file, std::span<const Extent> extents) const;
+  // A data server says that it was.
+  void lose(std::uint64_t number);
   // Code::stale if it was lost, Code::invalid if there is no such lock.
   Task<Status> release(std::uint64_t number);
 
@@ -37,6 +51,7 @@ class LockKeeper {
     Extent range;
     bool exclusive = false;
     bool lost = false;
+    std::uint64_t epoch = 0;           // in which it was granted
     std::shared_ptr<Channel> channel;  // on which it was granted
   };
   class LockRequest;

@@ -49,7 +49,8 @@ Task<Result<std::shared_ptr<Channel>>> ServerSession::ready(Nanos since) {
     if (connected()) co_return channel_;
     auto made = co_await connect_once(kAttempt);
     if (made.ok()) co_return made;
-    if (made.code() != Code::unavailable && made.code() != Code::timed_out) co_return made.status();
+    if (made.code() != Code::unavailable && made.code() != Code::timed_out && made.code() != Code::busy)
+      co_return made.status();
     TUTTI_CO_TRY(co_await pause(since, made.status(), backoff));
   }
 }
@@ -124,6 +125,8 @@ Task<Status> ServerSession::pause(Nanos since, const Status& failure, Nanos& bac
   const Nanos patience = known_ ? info_.patience : info_.first_patience;
   const Nanos word = known_ ? std::max(since, last_word_) : since;
   if (now - word >= patience) {
+    // Whoever is told so uses the memory for something else.
+    if (now < silenced_) co_await env_.clock.sleep_until(silenced_);
     co_return Status(Code::timed_out, fmt::format("{} ({}) has not answered for {}: {}", name_, address_,
                                                   to_string(patience), failure.message()));
   }
@@ -153,6 +156,7 @@ Task<void> ServerSession::watch(std::shared_ptr<Channel> channel) {
     } else if (!channel->closed()) {
       env_.log.warn("{} ({}) is silent: connecting anew", name_, address_);
       channel->close();
+      silenced_ = env_.clock.now() + kReleaseTime;
     }
   }
 }

@@ -19,6 +19,7 @@
 #include <string>
 #include <utility>
 
+#include "client/write_numbers.h"
 #include "env/channel.h"
 #include "env/cluster_clock.h"
 #include "env/env.h"
@@ -75,6 +76,9 @@ class ServerSession {
   // The server answered: patience counts from now.
   void heard();
 
+  // Of the requests to this server that must not be applied twice.
+  [[nodiscard]] WriteNumbers& write_numbers() { return write_numbers_; }
+
   // What a reply that does not parse means.
   [[nodiscard]] Status malformed() const;
 
@@ -104,6 +108,8 @@ class ServerSession {
   Event attempt_ended_;
   Nanos last_word_;  // when the server last answered; meaningful if known_
   bool known_ = false;
+  Nanos silenced_;  // until when a server that was silent may not know that the connection is closed
+  WriteNumbers write_numbers_;
   flatbuffers::FlatBufferBuilder builder_;  // of the message of an attempt; a connection copies what it sends
   Scope scope_;
 };

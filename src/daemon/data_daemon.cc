@@ -1,9 +1,11 @@
 #include "daemon/data_daemon.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include <algorithm>
 #include <fstream>
 #include <utility>
 
@@ -27,6 +29,15 @@ std::uint64_t boot_number() {
   std::string id;
   std::getline(file, id);
   return stable_hash(id);
+}
+
+// A session has two descriptors at most; the rest of them is for objects and the daemon itself.
+std::size_t most_sessions(std::size_t wanted, std::size_t open_files) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return wanted;
+  const std::size_t others = 2 * open_files;
+  const std::size_t left = limit.rlim_cur > others ? (limit.rlim_cur - others) / 2 : 0;
+  return std::clamp<std::size_t>(left, 64, wanted);
 }
 
 // Whether the kernel calls the disk under the directory a rotating one. False where it does not know.
@@ -81,6 +92,7 @@ Status serve_data(Daemon& daemon, std::uint32_t index) {
   options.max_queued = static_cast<std::size_t>(config.max_queued);
   options.max_queued_per_session = static_cast<std::size_t>(config.max_queued_per_session);
   options.queue_memory = config.queue_memory;
+  options.max_sessions = most_sessions(options.max_sessions, files.open_files);
   options.read_grant = config.read_grant;
   options.max_request_age = config.max_request_age;
   options.coordinator = config.coordinator_address();

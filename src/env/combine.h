@@ -102,20 +102,30 @@ Task<std::vector<T>> when_all(std::vector<Task<T>> tasks) {
   co_return values;
 }
 
+namespace detail {
+
+struct Never {
+  bool operator()() const { return false; }
+};
+
+}  // namespace detail
+
 // The task's result, or Code::timed_out after `patience`; the task is then cancelled. T is Status or Result<U>.
-template <typename T>
-Task<T> with_timeout(Clock& clock, Nanos patience, Task<T> task, const char* what) {
+// `again` is asked when the patience is over: if it says so, it begins anew.
+template <typename T, typename Again = detail::Never>
+Task<T> with_timeout(Clock& clock, Nanos patience, Task<T> task, const char* what, Again again = {}) {
   std::optional<T> result;
   detail::Group group{1, nullptr};
   detail::Member running = detail::member(group, task, result);
 
   struct Race : Timer {
-    Race(Clock& clock, Nanos patience, detail::Group& group, detail::Member& running)
-        : Timer(&expire), clock(clock), patience(patience), group(group), running(running) {}
+    Race(Clock& clock, Nanos patience, detail::Group& group, detail::Member& running, Again& again)
+        : Timer(&expire), clock(clock), patience(patience), group(group), running(running), again(again) {}
     Clock& clock;
     Nanos patience;
     detail::Group& group;
     detail::Member& running;
+    Again& again;
     bool await_ready() const { return false; }
     bool await_suspend(std::coroutine_handle<> parent) {
       running.start();
@@ -127,11 +137,12 @@ Task<T> with_timeout(Clock& clock, Nanos patience, Task<T> task, const char* wha
     void await_resume() { disarm(); }
     static void expire(Timer* self) {
       auto& race = *static_cast<Race*>(self);
+      if (race.again()) return race.clock.executor().arm(race, race.clock.now() + race.patience);
       race.running.destroy();
       race.group.parent.resume();
     }
   };
-  co_await Race(clock, patience, group, running);
+  co_await Race(clock, patience, group, running, again);
   if (!result)
     co_return T(Status(Code::timed_out, std::string(what) + ": no answer within " + to_string(patience)));
   co_return std::move(*result);

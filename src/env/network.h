@@ -29,6 +29,9 @@ inline constexpr std::uint16_t kFirstUserFrameType = 64;
 // The payload of a frame is at most this long; a longer one costs its sender the connection.
 inline constexpr std::size_t kMaxFramePayload = 1U << 20U;
 
+// How long a server that does not run may take to learn that a client has closed: see Connection::release().
+inline constexpr Nanos kReleaseTime = 2_s;
+
 // A received frame. `payload` is aligned to 8 and valid until the next receive() on the connection.
 struct Frame {
   std::uint16_t type = 0;
@@ -43,6 +46,8 @@ struct Peer {
   std::vector<std::uint32_t> groups;  // supplementary
   std::int64_t pid = 0;
   std::string name;  // for logs: "pid 1234 uid 0", "node 3"
+  // It may act for any user: it holds the key of the cluster, or is root of another host, whatever uid that counts as.
+  bool any_user = false;
 };
 
 // A piece of memory of the process that exposes it.
@@ -84,10 +89,14 @@ class Connection {
   virtual void close() = 0;
   [[nodiscard]] virtual bool closed() const = 0;
 
+  // Closes, and returns when the peer cannot reach into exposed memory any more, or after `kReleaseTime`: a peer that has
+  // not looked at its connections for half of that looks before it reaches into memory, and finds this one closed.
+  // Blocks if that takes any time; for a request that is given up.
+  virtual void release() { close(); }
+
   // The client's side of bulk data. The memory must stay valid until withdraw(); after withdraw() the peer's
   // pull and push of this region fail where the transport can see to it. Where it cannot (cross-memory attach),
-  // a client that gives up on a request closes the connection and opens the next one before it reuses the memory:
-  // a server drops a session's requests before it accepts the successor.
+  // a client that gives up on a request releases the connection before it reuses the memory.
   virtual std::uint64_t expose(std::span<const Segment> segments, Access access) = 0;
   virtual void withdraw(std::uint64_t region) = 0;
   [[nodiscard]] virtual bool needs_segments() const = 0;
@@ -104,6 +113,12 @@ class Connection {
   Task<Status> push(std::span<const std::byte> from, const Region& to, Bytes offset) {
     co_return co_await push(only(from), to, offset);
   }
+
+  // Whether pull and push never wait for the peer.
+  [[nodiscard]] virtual bool moves_at_once() const { return false; }
+  // How many bytes of bulk data have moved here so far. If it stays the same while a pull or push waits, the peer makes
+  // no progress.
+  [[nodiscard]] virtual std::uint64_t moved() const { return 0; }
 
   // Files that the server's side gives the client's side to read from, where both are on one host. give() is false
   // if that cannot be done now; otherwise given() hands the file out, once, at the other end when later frames

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <span>
@@ -60,10 +61,12 @@ Result<ServerKey> ServerKey::load(const std::string& path) {
     return Status(Code::permission, fmt::format("key file {} can be read by others: chmod 600 it", path));
   }
   ServerKey key;
-  const ssize_t got = ::read(file.get(), key.bytes_.data(), kSize);
+  const ssize_t got = ::read(file.get(), key.keys_.data(), sizeof(key.keys_));
   if (got < 0) return Status::from_errno(errno, "read key file " + path);
-  if (static_cast<std::size_t>(got) != kSize || info.st_size != static_cast<off_t>(kSize)) {
-    return Status(Code::malformed, fmt::format("key file {} is not a key of {} bytes", path, kSize));
+  key.count_ = static_cast<std::size_t>(got) / kSize;
+  if (key.count_ == 0 || static_cast<std::size_t>(got) % kSize != 0 || info.st_size != got) {
+    return Status(Code::malformed, fmt::format("key file {} is not a key of {} bytes, or up to {} of them",
+                                               path, kSize, kMostKeys));
   }
   return key;
 }
@@ -71,10 +74,10 @@ Result<ServerKey> ServerKey::load(const std::string& path) {
 Result<ServerKey> ServerKey::create(const std::string& path) {
   if (sodium_init() < 0) return Status(Code::internal, "libsodium does not start");
   ServerKey key;
-  randombytes_buf(key.bytes_.data(), kSize);
+  randombytes_buf(key.keys_[0].data(), kSize);
   const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (file.get() < 0) return Status::from_errno(errno, "create key file " + path);
-  if (::write(file.get(), key.bytes_.data(), kSize) != static_cast<ssize_t>(kSize) ||
+  if (::write(file.get(), key.keys_[0].data(), kSize) != static_cast<ssize_t>(kSize) ||
       ::fsync(file.get()) != 0) {
     const int error = errno;
     ::unlink(path.c_str());
@@ -86,28 +89,30 @@ Result<ServerKey> ServerKey::create(const std::string& path) {
 ServerKey ServerKey::from_seed(std::uint64_t seed) {
   ServerKey key;
   Random random(seed);
-  for (auto& byte : key.bytes_) byte = static_cast<std::uint8_t>(random.next());
+  for (auto& byte : key.keys_[0]) byte = static_cast<std::uint8_t>(random.next());
   return key;
 }
 
-std::array<std::uint8_t, 32> ServerKey::mac(const wire::Capability& capability) const {
+std::array<std::uint8_t, 32> ServerKey::mac(const wire::Capability& capability, const Key& key) {
   const Covered covered{capability.file(), capability.expiry(), capability.rights(), capability.uid()};
   std::array<std::uint8_t, 32> hash{};
   crypto_generichash(hash.data(), hash.size(), reinterpret_cast<const unsigned char*>(&covered),
-                     sizeof(covered), bytes_.data(), bytes_.size());
+                     sizeof(covered), key.data(), key.size());
   return hash;
 }
 
 wire::Capability ServerKey::sign(std::uint64_t file, std::uint32_t rights, std::uint32_t uid,
                                  Nanos expiry) const {
-  const auto hash = mac(wire::Capability(file, expiry.count(), rights, uid));
+  const auto hash = mac(wire::Capability(file, expiry.count(), rights, uid), keys_[0]);
   return {file, expiry.count(), rights, uid,
           flatbuffers::span<const std::uint8_t, 32>(hash.data(), hash.size())};
 }
 
 bool ServerKey::genuine(const wire::Capability& capability) const {
-  const auto hash = mac(capability);
-  return sodium_memcmp(hash.data(), capability.mac()->data(), hash.size()) == 0;
+  return std::any_of(keys_.begin(), keys_.begin() + static_cast<std::ptrdiff_t>(count_), [&](const Key& key) {
+    const auto hash = mac(capability, key);
+    return sodium_memcmp(hash.data(), capability.mac()->data(), hash.size()) == 0;
+  });
 }
 
 Status ServerKey::check(const wire::Capability& capability, std::uint32_t rights, Nanos wall) const {

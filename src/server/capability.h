@@ -21,8 +21,11 @@ std::uint64_t message_digest(std::string_view bytes);
 class ServerKey {
  public:
   static constexpr std::size_t kSize = 32;
+  static constexpr std::size_t kMostKeys = 4;
 
-  // A key file of 32 random bytes, mode 0600; refused if others can read it.
+  // A key file of 32 random bytes, mode 0600; refused if others can read it. Up to kMostKeys keys may stand in it, one
+  // behind the other: the first one signs, all of them count. So a key is changed in three rounds of restarts: the new
+  // one is added behind the old one; put before it; the old one is taken away.
   static Result<ServerKey> load(const std::string& path);
   // Makes a new key file; fails if it exists.
   static Result<ServerKey> create(const std::string& path);
@@ -39,9 +42,11 @@ class ServerKey {
   [[nodiscard]] bool genuine(const wire::Capability& capability) const;
 
  private:
+  using Key = std::array<std::uint8_t, kSize>;
   ServerKey() = default;
-  [[nodiscard]] std::array<std::uint8_t, 32> mac(const wire::Capability& capability) const;
-  std::array<std::uint8_t, kSize> bytes_{};
+  [[nodiscard]] static std::array<std::uint8_t, 32> mac(const wire::Capability& capability, const Key& key);
+  std::array<Key, kMostKeys> keys_{};  // the first `count_`
+  std::size_t count_ = 1;
 };
 
 }  // namespace tutti

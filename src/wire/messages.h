@@ -33,6 +33,7 @@ enum class Type : std::uint16_t {
   took = 86,
   remove_objects = 87,
   next_data = 88,
+  fence = 89,
   policy_change = 95,
   advice = 96,
   open = 100,
@@ -67,6 +68,8 @@ enum Right : std::uint32_t {
   kRightRead = 1,
   kRightWrite = 2,
   kRightLength = 4,   // to ask for the length, as stat does
+  kRightFence = 512,  // servers among themselves: these locks were lost
+  kRightKeep = 256,   // may keep what it reads from: it is the owner's, who may read it whatever its mode is
   kRightRemove = 8,   // servers among themselves
   kRightPolicy = 16,  // the same: to change the request policy,
   kRightJoin = 32,    // to be a data server of this number,
@@ -116,6 +119,7 @@ inline constexpr std::uint64_t kMaxTransfer = 64ULL << 20U;  // bytes of one tra
 inline constexpr std::uint64_t kMaxOffset = 1ULL << 62U;     // end of the largest object or file
 inline constexpr std::uint32_t kMaxInline = 16U << 10U;
 inline constexpr std::uint32_t kMaxListEntries = 1000;
+inline constexpr std::size_t kMaxLostLocks = 64;    // of one fence
 inline constexpr std::size_t kMaxSlices = 4096;     // of one advice
 inline constexpr std::size_t kMaxRemoved = 4096;    // files of one removal
 inline constexpr std::size_t kMaxStatistics = 256;  // applications in one message

@@ -240,5 +240,29 @@ TEST_F(CounterTest, LeftoversAreRemovedAfterAWeek) {
   EXPECT_EQ(*run(files().counter(2, CounterOp::get, 0)), 5) << "it was in use";
 }
 
+TEST_F(LockTest, AfterTheLossOfALockItsHoldersWritesAreRefused) {
+  SimClusterOptions options;
+  options.client_nodes = 2;
+  start(options);
+  Process a = process(true, 1);
+  Process b = process();
+  const LockId first = lock(a, 0_B, 1_B);
+  const std::vector<std::byte> old(1, std::byte{'a'});
+  const std::vector<std::byte> now(1, std::byte{'b'});
+  ASSERT_TRUE(run(a.file->write(0_B, old)).ok());
+  // The holder reaches the data servers, but not the metadata server, and has not noticed yet.
+  cluster_->fabric().cut(cluster_->client_node(1), SimCluster::meta_node());
+  lock(b, 0_B, 1_B);
+  ASSERT_TRUE(run(b.file->write(0_B, now)).ok());
+  EXPECT_EQ(run(a.file->write(0_B, old)).code(), Code::stale);
+  EXPECT_EQ(run(a.file->write(0_B, old)).code(), Code::stale) << "without asking";
+  std::vector<std::byte> seen(1);
+  ASSERT_TRUE(run(b.file->read(0_B, seen)).ok());
+  EXPECT_EQ(seen, now);
+  EXPECT_TRUE(run(a.file->write(100_B, old)).ok()) << "the lock does not cover these bytes";
+  cluster_->fabric().heal(cluster_->client_node(1), SimCluster::meta_node());
+  EXPECT_EQ(run(a.file->unlock(first)).code(), Code::stale);
+}
+
 }  // namespace
 }  // namespace tutti

@@ -25,6 +25,7 @@ namespace {
 
 constexpr Nanos kStartPatience = 20_s;
 constexpr Nanos kStopPatience = 5_s;
+constexpr Nanos kAnswerPatience = 3_s;
 
 // What `up` is asked for; unset: as stored, or the default for a new cluster.
 Status apply(const UpOptions& options, ClusterConfig& config) {
@@ -189,6 +190,21 @@ Status check_answers(const Globals& globals, const ClusterConfig& config, std::s
   return {};
 }
 
+// All daemons are there. Whether they answer is another question: one that was stopped, or hangs, does not.
+Status runs_already(const Globals& globals, const StateDirectory& state, const ClusterConfig& config) {
+  auto client = Client::open(globals, config);
+  if (!client.ok()) return client.status();
+  const std::string stop = fmt::format("stop it with `tutti down --dir {}`", state.path());
+  std::vector<std::string> silent;
+  for (const ServerStatus& server : (*client)->run((*client)->files().status(kAnswerPatience))) {
+    if (!server.reachable.ok()) silent.push_back(server.address);
+  }
+  if (silent.empty())
+    return {Code::busy, fmt::format("a cluster runs already in {}: use it, or {}", state.path(), stop)};
+  return {Code::unavailable, fmt::format("a cluster runs in {}, but {} does not answer: see its log in {}, or {}",
+                                         state.path(), fmt::join(silent, ", "), state.path(), stop)};
+}
+
 }  // namespace
 
 Result<UpReport> bring_up(const Globals& globals, const StateDirectory& state, const UpOptions& options) {
@@ -206,11 +222,7 @@ Result<UpReport> bring_up(const Globals& globals, const StateDirectory& state, c
   for (const std::string& name : names) {
     if (!state.running(name)) missing.push_back(name);
   }
-  if (missing.empty()) {
-    return Status(Code::busy,
-                  fmt::format("a cluster runs already in {}: use it, or stop it with `tutti down --dir {}`",
-                              state.path(), state.path()));
-  }
+  if (missing.empty()) return runs_already(globals, state, *config);
   const bool some_run = missing.size() < names.size();
   if (!fresh) TUTTI_TRY(update_cluster(state, options, some_run));
   config = ClusterConfig::load(state.config_path());

@@ -23,9 +23,11 @@ struct AskTruncate {
   wire::Tag tag;
   Bytes object_length;
   bool holds_last_byte = false;  // only this server's object may grow: the others follow from it
+  const WriteNumber* number = nullptr;
+  wire::Lock lock;
   auto operator()(Builder& builder, const wire::Capability& capability) const {
     return wire::CreateTruncateRequest(builder, &capability, &tag, object_length.count(), true,
-                                       holds_last_byte);
+                                       holds_last_byte, number->number(), number->unanswered(), &lock);
   }
 };
 
@@ -49,6 +51,23 @@ Task<Result<Bytes>> ask_next_data(FileServers servers, CapabilityHolder& capabil
   co_return servers.layout.file_offset(slot, Bytes(request.reply().length()));
 }
 
+struct AskFence {
+  wire::Tag tag;
+  const LockKeeper::Granted& granted;
+  auto operator()(Builder& builder, const wire::Capability& capability) const {
+    const auto lost = builder.CreateVectorOfStructs(granted.lost);
+    return wire::CreateFenceRequest(builder, &capability, &tag, lost, granted.lost_epoch, &*granted.proof);
+  }
+};
+
+Task<Status> ask_fence(FileServers servers, CapabilityHolder& capability, const LockKeeper::Granted& granted,
+                       std::uint32_t slot) {
+  ServerSession& server = servers.of(slot);
+  CapabilityRequest<wire::StatusReply, AskFence> request(wire::Type::fence, server, capability,
+                                                         AskFence{servers.tags.next(), granted});
+  co_return co_await server.ask(request);
+}
+
 Task<Result<Bytes>> ask_length(FileServers servers, CapabilityHolder& capability, std::uint32_t slot) {
   ServerSession& server = servers.of(slot);
   CapabilityRequest<wire::LengthReply, AskObject> request(wire::Type::length, server, capability,
@@ -70,13 +89,14 @@ Task<Result<Bytes>> ask_sync(FileServers servers, CapabilityHolder& capability, 
 }
 
 Task<Result<Bytes>> ask_truncate(FileServers servers, CapabilityHolder& capability, UnsyncedWrites& unsynced,
-                                 std::uint32_t slot, Bytes length) {
+                                 std::uint32_t slot, Bytes length, wire::Lock lock) {
   ServerSession& server = servers.of(slot);
   const Layout& layout = servers.layout;
   const bool holds_last_byte = length > 0_B && layout.slot_of(length - 1_B) == slot;
+  const WriteNumber number(server.write_numbers());
   CapabilityRequest<wire::StatusReply, AskTruncate> request(
       wire::Type::truncate, server, capability,
-      AskTruncate{servers.tags.next(), layout.object_length(slot, length), holds_last_byte});
+      AskTruncate{servers.tags.next(), layout.object_length(slot, length), holds_last_byte, &number, lock});
   TUTTI_CO_TRY(co_await server.ask(request));
   unsynced.wrote(slot, request.reply().boot());
   co_return 0_B;
@@ -90,7 +110,7 @@ Task<Result<Bytes>> ask_server(FileServers servers, CapabilityHolder& capability
     case Question::Kind::sync:
       return ask_sync(servers, capability, *question.unsynced, slot);
     case Question::Kind::truncate:
-      return ask_truncate(servers, capability, *question.unsynced, slot, question.length);
+      return ask_truncate(servers, capability, *question.unsynced, slot, question.length, question.lock);
     case Question::Kind::length:
       break;
   }
@@ -121,6 +141,17 @@ Task<Result<Bytes>> ask_every_server(FileServers servers, CapabilityHolder& capa
     largest = std::max(largest, *answer);
   }
   co_return largest;
+}
+
+Task<Status> fence_locks(FileServers servers, CapabilityHolder& capability, LockKeeper::Granted granted) {
+  std::vector<Task<Status>> tasks;
+  tasks.reserve(servers.layout.stripe_count);
+  for (std::uint32_t slot = 0; slot < servers.layout.stripe_count; ++slot)
+    tasks.push_back(ask_fence(servers, capability, granted, slot));
+  for (Status& answer : co_await when_all(std::move(tasks))) {
+    if (!answer.ok()) co_return std::move(answer);
+  }
+  co_return Status();
 }
 
 }  // namespace tutti

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "client/capability_holder.h"
+#include "client/lock_keeper.h"
 #include "client/request_tags.h"
 #include "client/server_session.h"
 #include "client/transfer/unsynced.h"
@@ -27,6 +28,7 @@ struct Question {
   Kind kind = Kind::length;
   Bytes length = 0_B;                  // truncate: what the file shall have
   UnsyncedWrites* unsynced = nullptr;  // sync, truncate: notes the answers, must be there
+  wire::Lock lock = {};                // truncate: under which it is made
 };
 
 // Asks the server of one slot. Length: what the file has at least, by this server's object; otherwise nothing. An error
@@ -40,5 +42,7 @@ Task<Result<Bytes>> ask_every_server(FileServers servers, CapabilityHolder& capa
 // The first byte of the file at or after `from` that may not be in a hole; Bytes::max() if there is none. The capability
 // must give kRightRead.
 Task<Result<Bytes>> find_data(FileServers servers, CapabilityHolder& capability, Bytes from);
+// Has all servers of the file refuse what is asked for under locks that were lost.
+Task<Status> fence_locks(FileServers servers, CapabilityHolder& capability, LockKeeper::Granted granted);
 
 }  // namespace tutti

@@ -62,6 +62,7 @@ bool LocalReads::accept(const wire::TransferReply& reply, const std::shared_ptr<
 
 Status LocalReads::read(const Piece& piece, const wire::TransferReply& reply, Nanos asked, bool& short_read) {
   allow_ahead(reply, asked);
+  cut_meanwhile_ = false;
   MemoryWalk walk(piece.memory);
   for (const Extent& extent : piece.object) {
     const std::span<const Segment> into = walk.next(extent.length);
@@ -69,6 +70,7 @@ Status LocalReads::read(const Piece& piece, const wire::TransferReply& reply, Na
     if (!got.ok()) return got.status();
     const Bytes valid = valid_part(extent, std::min(Bytes(reply.valid_end()), extent.offset + *got));
     if (valid == extent.length) continue;
+    if (valid < valid_part(extent, Bytes(reply.valid_end()))) cut_meanwhile_ = true;
     zero(into, valid.count(), extent.length.count());
     short_read = true;
   }

@@ -34,6 +34,9 @@ class LocalReads {
   // less; what is missing is zeros.
   Status read(const Piece& piece, const wire::TransferReply& reply, Nanos asked, bool& short_read);
 
+  // Whether the last read() found less than the server had said: the object was cut in between.
+  [[nodiscard]] bool cut_meanwhile() const { return cut_meanwhile_; }
+
   // What was read ahead and not reported yet; it counts as reported afterwards.
   wire::Took report();
   // Where to report it without a request. Null if the connection is gone.
@@ -48,6 +51,7 @@ class LocalReads {
   std::weak_ptr<Channel> channel_;  // keys count on the connection that brought the file
   bool hopeless_ = false;           // it did not arrive: not asked for again
   bool read_before_ = false;
+  bool cut_meanwhile_ = false;
   Bytes ahead_left_;  // so many bytes; 0: nothing is allowed ahead
   Bytes ahead_end_;   // below this offset
   Nanos ahead_until_;

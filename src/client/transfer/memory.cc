@@ -35,6 +35,22 @@ void zero(std::span<const Segment> memory, std::uint64_t begin, std::uint64_t en
   }
 }
 
+void bring_in(std::span<const Segment> memory, bool to_write) {
+  constexpr std::uint64_t kPage = 4096;
+  for (const Segment& segment : memory) {
+    const std::uint64_t end = segment.address + segment.length;
+    for (std::uint64_t at = segment.address; at < end; at = (at / kPage + 1) * kPage) {
+      auto& byte = *reinterpret_cast<unsigned char*>(pointer(at));
+      // Adds nothing, in one step: whoever else writes there is not disturbed.
+      if (to_write) {
+        __atomic_fetch_or(&byte, 0, __ATOMIC_RELAXED);
+      } else {
+        __atomic_load_n(const_cast<const volatile unsigned char*>(&byte), __ATOMIC_RELAXED);
+      }
+    }
+  }
+}
+
 std::span<const Segment> MemoryWalk::next(Bytes length) {
   std::uint64_t left = length.count();
   if (used_ == 0) {

@@ -22,6 +22,10 @@ void scatter(std::span<const std::byte> bytes, std::span<const Segment> memory);
 // Sets the bytes from `begin` to `end`, counted through the segments, to zero.
 void zero(std::span<const Segment> memory, std::uint64_t begin, std::uint64_t end);
 
+// Touches every page, so that nobody who reaches into the memory has to wait for it: whatever it is mapped from is waited
+// for here. `to_write`: it will be written to.
+void bring_in(std::span<const Segment> memory, bool to_write);
+
 // Hands out the segments of a buffer from its begin to its end.
 class MemoryWalk {
  public:

@@ -27,6 +27,7 @@ OpenFile::Impl::Impl(FileSystem::Impl& system, std::string path, Attributes attr
       file_{.env = system.env,
             .options = system.options,
             .order = *system.target_order,
+            .locks = system.locks,
             .servers = system.servers(attributes_.layout),
             .path = std::move(path),
             .capability = {system.env.clock.executor(), system.meta, capability, open_flags},
@@ -83,7 +84,10 @@ Task<Status> OpenFile::Impl::truncate(Bytes length) {
   file_.written = true;
   file_.exact = false;
   const Layout& layout = attributes_.layout;
-  const Question question{Question::Kind::truncate, length, &file_.unsynced};
+  const Extent cut{length, Bytes(wire::kMaxOffset) - length};
+  const auto lock = file_.locks.covering(file_.capability.capability().file(), only(cut));
+  if (!lock.ok()) co_return lock.status().with_context("truncate " + path());
+  const Question question{Question::Kind::truncate, length, &file_.unsynced, *lock};
   // The server of the last byte goes first: whoever looks meanwhile, or after a failure, finds the file no shorter
   // than the old and the new length both are.
   if (length > 0_B) {
@@ -102,9 +106,15 @@ Task<Status> OpenFile::Impl::sync() {
 }
 
 Task<Result<LockId>> OpenFile::Impl::lock(Extent range, bool exclusive, Nanos patience) {
-  auto lock = co_await system_.locks.acquire(file_.capability, range, exclusive, patience);
-  if (!lock.ok()) co_return lock.status().with_context("lock " + path());
-  co_return lock;
+  const auto granted = co_await system_.locks.acquire(file_.capability, range, exclusive, patience);
+  if (!granted.ok()) co_return granted.status().with_context("lock " + path());
+  const std::uint64_t number = granted->number;
+  if (!granted->proof) co_return number;
+  // Nothing that was asked for under lost locks may come after this.
+  const Status fenced = co_await fence_locks(file_.servers, file_.capability, *granted);
+  if (fenced.ok()) co_return number;
+  (co_await system_.locks.release(number)).ignore();
+  co_return fenced.with_context("lock " + path());
 }
 
 Task<Status> OpenFile::Impl::unlock(LockId lock) {

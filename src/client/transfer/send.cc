@@ -46,6 +46,7 @@ Result<std::span<const std::byte>> PieceRequest::message(flatbuffers::FlatBuffer
   memory_.emplace(channel, piece_.memory, sending_.write ? Access::read : Access::write);
   flatbuffers::Offset<flatbuffers::Vector<const wire::Segment*>> segments;
   if (channel->connection().needs_segments()) {
+    bring_in(piece_.memory, !sending_.write);
     segments = builder.CreateVectorOfStructs(reinterpret_cast<const wire::Segment*>(piece_.memory.data()),
                                              piece_.memory.size());
   }
@@ -59,6 +60,11 @@ Result<std::span<const std::byte>> PieceRequest::message(flatbuffers::FlatBuffer
   fields.add_region(memory_->region());
   if (!segments.IsNull()) fields.add_segments(segments);
   LocalReads& local = file.local_reads[piece_.slot];
+  if (sending_.lock.number() != 0) fields.add_lock(&sending_.lock);
+  if (number_) {
+    fields.add_number(number_->number());
+    fields.add_unanswered(number_->unanswered());
+  }
   if (!sending_.write) {
     fields.add_inline_limit(file.options.inline_limit);
     fields.add_take(local.key(channel));
@@ -85,6 +91,8 @@ Answer PieceRequest::ended(Result<Channel::Reply>& reply, const std::shared_ptr<
     answer = answer_of(reply.status());
   }
   if (answer.status.ok()) return sending_.write ? wrote(*message) : read(*message, channel, asked);
+  if (answer.status.code() == Code::stale && sending_.lock.number() != 0)
+    sending_.file.locks.lose(sending_.lock.number());
   if (answer.next == Next::finish) answer.status = answer.status.with_context(server().name());
   return answer;
 }
@@ -96,20 +104,32 @@ Answer PieceRequest::wrote(const wire::TransferReply& reply) {
 
 Answer PieceRequest::read(const wire::TransferReply& reply, const std::shared_ptr<Channel>& channel,
                           Nanos asked) {
+  const Bytes valid_end(reply.valid_end());
+  bool short_read = false;
+  bool cut_meanwhile = false;
   if (reply.taken() != 0) {
     LocalReads& local = sending_.file.local_reads[piece_.slot];
     if (!local.accept(reply, channel)) return {Status(), Next::repeat_at_once};
-    return {local.read(piece_, reply, asked, sending_.short_read)};
+    Status status = local.read(piece_, reply, asked, short_read);
+    if (!status.ok()) return {std::move(status)};
+    cut_meanwhile = local.cut_meanwhile();
+  } else {
+    ReadAnswer answer{valid_end};
+    if (reply.bytes() != nullptr)
+      answer.inside = std::as_bytes(std::span(reply.bytes()->data(), reply.bytes()->size()));
+    if (!gather(piece_, answer, short_read))
+      return {Status(Code::malformed, server().name() + " sent a reply of the wrong length")};
   }
-  ReadAnswer answer{Bytes(reply.valid_end())};
-  if (reply.bytes() != nullptr)
-    answer.inside = std::as_bytes(std::span(reply.bytes()->data(), reply.bytes()->size()));
-  if (gather(piece_, answer, sending_.short_read)) return {};
-  return {Status(Code::malformed, server().name() + " sent a reply of the wrong length")};
+  if (short_read) {
+    sending_.short_pieces.push_back(
+        ShortPiece::of(piece_, sending_.file.layout(), valid_end, reply.cuts(), cut_meanwhile));
+  }
+  return {};
 }
 
-Sender::Sender(StripedFile& file, bool write, const wire::Tag& tag, const Pieces& pieces, std::size_t servers)
-    : sending_{file, write, tag, false}, pieces_(pieces), servers_(servers) {}
+Sender::Sender(StripedFile& file, bool write, const wire::Tag& tag, const wire::Lock& lock,
+               const Pieces& pieces, std::size_t servers)
+    : sending_{file, write, tag, lock}, pieces_(pieces), servers_(servers) {}
 
 Task<Status> Sender::send() {
   if (pieces_.size() > 1) return send_many();

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "client/transfer/cut.h"
+#include "client/transfer/file_end.h"
 #include "client/transfer/striped_file.h"
+#include "client/write_numbers.h"
 
 namespace tutti {
 
@@ -39,8 +41,8 @@ class Flight {
   std::vector<std::size_t> in_flight_;  // by slot; empty without a limit
 };
 
-// Memory named to a server for the time of one attempt. If the request is given up, the connection is closed with
-// it: a server must not find the memory in another use.
+// Memory named to a server for the time of one attempt. If the request is given up, the connection goes with it: a
+// server must not find the memory in another use.
 class ExposedMemory {
  public:
   ExposedMemory(std::shared_ptr<Channel> channel, std::span<const Segment> memory, Access access)
@@ -48,7 +50,7 @@ class ExposedMemory {
   ExposedMemory(const ExposedMemory&) = delete;
   ExposedMemory& operator=(const ExposedMemory&) = delete;
   ~ExposedMemory() {
-    if (!answered_) channel_->close();
+    if (!answered_) channel_->connection().release();
     channel_->connection().withdraw(region_);
   }
   [[nodiscard]] std::uint64_t region() const { return region_; }
@@ -64,14 +66,17 @@ class ExposedMemory {
 struct Sending {
   StripedFile& file;
   bool write = false;
-  wire::Tag tag;  // the same in all pieces: servers order operations, not messages
-  bool short_read = false;
+  wire::Tag tag;    // the same in all pieces: servers order operations, not messages
+  wire::Lock lock;  // under which it is made; number 0: none
+  ShortPieces short_pieces = {};
 };
 
 // One piece, as ServerSession::ask() wants it.
 class PieceRequest {
  public:
-  PieceRequest(Sending& sending, const Piece& piece) : sending_(sending), piece_(piece) {}
+  PieceRequest(Sending& sending, const Piece& piece) : sending_(sending), piece_(piece) {
+    if (sending.write) number_.emplace(server().write_numbers());
+  }
 
   [[nodiscard]] ServerSession& server() const { return sending_.file.servers.of(piece_.slot); }
   [[nodiscard]] std::uint16_t type() const;
@@ -87,6 +92,7 @@ class PieceRequest {
   Sending& sending_;
   const Piece& piece_;
   std::uint64_t shown_ = 0;  // the version of the capability in the last attempt
+  std::optional<WriteNumber> number_;
   std::optional<ExposedMemory> memory_;
 };
 
@@ -95,11 +101,12 @@ class Sender {
  public:
   // `servers` is how many servers the transfer touches: each has a piece in flight in any case, however many they are,
   // because one that learns of the operation late serves it late. `pieces` must outlive it; there is at least one.
-  Sender(StripedFile& file, bool write, const wire::Tag& tag, const Pieces& pieces, std::size_t servers);
+  Sender(StripedFile& file, bool write, const wire::Tag& tag, const wire::Lock& lock, const Pieces& pieces,
+         std::size_t servers);
 
   Task<Status> send();
-  // Whether a server had fewer bytes than were to be read; what it lacked is zeros in memory.
-  [[nodiscard]] bool short_read() const { return sending_.short_read; }
+  // The pieces of which a server had fewer bytes than were to be read; what it lacked is zeros in memory.
+  [[nodiscard]] ShortPieces& short_pieces() { return sending_.short_pieces; }
 
  private:
   Task<Status> send_many();

@@ -7,6 +7,7 @@
 
 #include "client/capability_holder.h"
 #include "client/file_system.h"
+#include "client/lock_keeper.h"
 #include "client/transfer/every_server.h"
 #include "client/transfer/gate.h"
 #include "client/transfer/local_read.h"
@@ -20,6 +21,7 @@ struct StripedFile {
   const Env& env;
   const ClientOptions& options;
   const TargetOrder& order;
+  LockKeeper& locks;
   FileServers servers;
   std::string path;
   CapabilityHolder capability;

@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "client/transfer/gather.h"
 
 namespace tutti {
 namespace {
+
+// To find the end of a file that others cut and extend all the time; then what was found last counts.
+constexpr int kMostAttempts = 16;
 
 // One transfer on its way; the functions are its steps, in their order.
 class Transfer {
@@ -24,6 +28,9 @@ class Transfer {
                            file_.capability.capability().file(), write_};
     visits_ = order_visits(file_.order, file_.layout(), shares_, facts);
     for (const Share& share : shares_) bottleneck_ = std::max(bottleneck_, share.length);
+    const auto lock = file_.locks.covering(file_.capability.capability().file(), extents);
+    if (!lock.ok()) return outcome(lock.status());
+    lock_ = *lock;
     return {};
   }
   [[nodiscard]] bool empty() const { return shares_.empty(); }
@@ -53,10 +60,33 @@ class Transfer {
   }
 
   Task<Status> send() {
-    sender_.emplace(file_, write_, file_.servers.tags.next(bottleneck_), pieces_, shares_.size());
+    sender_.emplace(file_, write_, file_.servers.tags.next(bottleneck_), lock_, pieces_, shares_.size());
     return sender_->send();
   }
-  [[nodiscard]] bool short_read() const { return sender_ && sender_->short_read(); }
+  // What was not there; asked once for each sending.
+  [[nodiscard]] ShortPieces short_pieces() {
+    return sender_ ? std::exchange(sender_->short_pieces(), {}) : ShortPieces();
+  }
+  // Leaves those pieces to be sent, and no others: these are all there.
+  void keep(const ShortPieces& pieces) {
+    pieces_.drop([&](const Piece& piece) {
+      const bool kept = std::any_of(pieces.begin(), pieces.end(),
+                                    [&](const ShortPiece& each) { return each.name == piece.object.data(); });
+      if (!kept) present_end_ = std::max(present_end_, present_end(piece, file_.layout(), Bytes::max()));
+      return !kept;
+    });
+  }
+  // The end of all that was there.
+  [[nodiscard]] Bytes present_end_of(const ShortPieces& pieces) const {
+    Bytes end = present_end_;
+    for (const ShortPiece& each : pieces) end = std::max(end, each.present_end);
+    return end;
+  }
+  // From the beginning.
+  void cut_again() {
+    present_end_ = 0_B;
+    cut();
+  }
 
   // What the caller is told.
   [[nodiscard]] Status outcome(const Status& status) const {
@@ -69,7 +99,9 @@ class Transfer {
   bool write_;
   Shares shares_;
   Visits visits_;
-  Bytes bottleneck_;  // of the most loaded server
+  Bytes bottleneck_;   // of the most loaded server
+  wire::Lock lock_;    // under which it is made
+  Bytes present_end_;  // of the pieces that need not be sent again
   std::optional<GatePassage> passage_;
   Pieces pieces_;
   std::optional<Sender> sender_;
@@ -84,11 +116,23 @@ Task<Result<Bytes>> read_extents(StripedFile& file, FileExtents extents, Segment
   if (transfer.gated()) TUTTI_CO_TRY(transfer.outcome(co_await transfer.enter()));
   transfer.cut();
   if (!transfer.read_ahead()) TUTTI_CO_TRY(transfer.outcome(co_await transfer.send()));
-  if (!transfer.short_read()) co_return bytes_before(Bytes::max(), extents.list());
-  const Question question{Question::Kind::length};
-  const Result<Bytes> length = co_await ask_every_server(file.servers, file.capability, question);
-  if (!length.ok()) co_return transfer.outcome(length.status());
-  co_return bytes_before(*length, extents.list());
+  ShortPieces missing = transfer.short_pieces();
+  Bytes end = Bytes::max();
+  for (int attempt = 0; !missing.empty() && attempt < kMostAttempts; ++attempt) {
+    const Question question{Question::Kind::length};
+    const Result<Bytes> length = co_await ask_every_server(file.servers, file.capability, question);
+    if (!length.ok()) co_return transfer.outcome(length.status());
+    end = *length;
+    transfer.keep(missing);
+    const bool shorter = end < transfer.present_end_of(missing);
+    if (!shorter && ends_at(missing, end)) break;
+    if (shorter) transfer.cut_again();
+    TUTTI_CO_TRY(transfer.outcome(co_await transfer.send()));
+    const ShortPieces before = std::exchange(missing, transfer.short_pieces());
+    if (missing.empty()) end = Bytes::max();
+    if (!shorter && holes(before, missing)) break;
+  }
+  co_return bytes_before(end, extents.list());
 }
 
 Task<Status> write_extents(StripedFile& file, FileExtents extents, Segments memory) {

@@ -57,6 +57,14 @@ void FaultSaboteur::begin_one() {
   const NodeId b = any_node();
   const Nanos length = any_length();
   const bool power = plan_.power_losses && random_.chance(0.5);
+  if (plan_.pauses && random_.chance(0.25)) {
+    const auto client = static_cast<std::uint32_t>(random_.below(world_.cluster.options().client_nodes));
+    return scope_.spawn(pause(world_.cluster.client_node(client), length));
+  }
+  if (plan_.clock_jumps && random_.chance(0.2) && a != SimCluster::meta_node()) {
+    const auto seconds = static_cast<std::int64_t>(random_.below(20'000'000'000)) - 10'000'000'000;
+    return scope_.spawn(jump(a, Nanos(seconds), length));
+  }
   const std::uint64_t dice = random_.below(100);
   if (dice < 35) {
     if (plan_.data_deaths && world_.cluster.data_running(server))
@@ -125,6 +133,26 @@ Task<void> FaultSaboteur::slow(NodeId a, NodeId b, Nanos length) {
   co_await clock_.sleep(length);
   world_.cluster.fabric().slow(a, b, 1);
   world_.cluster.fabric().delay(a, b, Nanos());
+}
+
+// What it says arrives when it goes on, and nothing reaches it before.
+Task<void> FaultSaboteur::pause(NodeId client, Nanos length) {
+  const UnderWay under_way(world_, fmt::format("client node {} is paused", client));
+  const auto others = static_cast<NodeId>(world_.cluster.fabric().size());
+  for (NodeId other = 0; other < others; ++other) {
+    if (other != client) world_.cluster.fabric().delay(client, other, length);
+  }
+  co_await clock_.sleep(length);
+  for (NodeId other = 0; other < others; ++other) {
+    if (other != client) world_.cluster.fabric().delay(client, other, Nanos());
+  }
+}
+
+Task<void> FaultSaboteur::jump(NodeId node, Nanos offset, Nanos length) {
+  const UnderWay under_way(world_, fmt::format("clock of node {} jumps by {}", node, to_string(offset)));
+  world_.cluster.clock(node).skew(offset);
+  co_await clock_.sleep(length);
+  world_.cluster.clock(node).skew(Nanos());
 }
 
 Task<void> FaultSaboteur::spoil(std::uint32_t server, Nanos length) {

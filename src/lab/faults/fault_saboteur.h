@@ -20,6 +20,8 @@ struct FaultPlan {
   bool cuts = true;
   bool slow_links = true;
   bool store_errors = false;
+  bool pauses = false;       // clients that stand still
+  bool clock_jumps = false;  // of the wall clocks of data servers and clients
 };
 
 class FaultSaboteur {
@@ -39,6 +41,8 @@ class FaultSaboteur {
   Task<void> stop_coordinator(Nanos length);
   Task<void> cut(NodeId a, NodeId b, Nanos length);
   Task<void> slow(NodeId a, NodeId b, Nanos length);
+  Task<void> pause(NodeId client, Nanos length);
+  Task<void> jump(NodeId node, Nanos offset, Nanos length);
   Task<void> spoil(std::uint32_t server, Nanos length);
   void begin_one();
   [[nodiscard]] NodeId any_node();

@@ -69,6 +69,8 @@ Plan make_plan(Random& random, std::uint64_t seed) {
   plan.faults.store_errors = random.chance(0.25);
   plan.faults.cuts = random.chance(0.8);
   plan.faults.slow_links = random.chance(0.6);
+  plan.faults.pauses = own.chance(0.5);
+  plan.faults.clock_jumps = own.chance(0.3);
   return plan;
 }
 
@@ -141,6 +143,15 @@ Task<Status> Schedule::set_up(SimClient& client) {
   for (std::size_t lane = 0; lane < left_.size(); ++lane) {
     TUTTI_CO_TRY(co_await client.files().make_directory(fmt::format("/lane{}", lane), 0777, LayoutWish()));
     world_.names.emplace_back();
+    AppendLog log{fmt::format("/log{}", lane)};
+    OpenOptions options;
+    options.write = true;
+    options.create = true;
+    options.layout.stripe_size = AppendLog::kBlock;
+    const auto opened = co_await client.files().open(log.path, options);
+    if (!opened.ok()) co_return opened.status();
+    TUTTI_CO_TRY(co_await (*opened)->close());
+    world_.logs.push_back(std::move(log));
   }
   for (std::uint32_t i = 0; i < plan_.files; ++i) {
     WatchedFile file;

@@ -72,7 +72,13 @@ class FaultWorker::Doubt {
 
 FaultWorker::FaultWorker(FaultWorld& world, SimClient& client, std::size_t lane, std::uint64_t& left,
                          Random random)
-    : world_(world), client_(client), lane_(lane), left_(left), random_(random), open_(world.files.size()) {}
+    : world_(world),
+      client_(client),
+      lane_(lane),
+      left_(left),
+      random_(random),
+      open_(world.files.size()),
+      logs_(world.logs.size()) {}
 
 void FaultWorker::check(const std::string& what, const Status& verdict) {
   if (!verdict.ok()) world_.violation(fmt::format("lane {}: {}: {}", lane_, what, verdict.message()));
@@ -105,6 +111,10 @@ Task<void> FaultWorker::run() {
 
 Task<void> FaultWorker::step() {
   const auto file = static_cast<std::size_t>(random_.below(world_.files.size()));
+  if (random_.chance(0.1)) co_return co_await append();
+  if (random_.chance(0.1)) {
+    co_return co_await read_log(static_cast<std::size_t>(random_.below(world_.logs.size())));
+  }
   const std::uint64_t dice = random_.below(100);
   if (dice < 32) {
     co_await write(file);

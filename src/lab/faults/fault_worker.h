@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,12 @@ class FaultWorker {
   // The same by name: the metadata server may know it.
   Task<void> stat_size(std::size_t file);
   Task<void> close(std::size_t file);
+  // See AppendLog.
+  Task<OpenFile*> open_log(std::size_t lane);
+  Task<void> append();
+  Task<void> read_log(std::size_t lane);
+  void check_log(std::size_t lane, const std::string& what, Bytes offset, Bytes least,
+                 std::span<const std::byte> bytes);
 
   Task<void> create(std::string name);
   // Goes on with a file that has lost its name, by removal or because another file got it.
@@ -67,6 +74,7 @@ class FaultWorker {
   std::uint64_t& left_;
   Random random_;
   std::vector<std::unique_ptr<OpenFile>> open_;  // by file
+  std::vector<std::unique_ptr<OpenFile>> logs_;  // by lane
 };
 
 }  // namespace tutti

@@ -35,6 +35,16 @@ struct WatchedFile {
   std::unique_ptr<FileOracle> oracle;
 };
 
+// A file to which one lane appends block after block, while others read at its end. A block lies on one server and is one
+// message, so that it is there or not; one that failed is repeated before the next. So no read may find a hole, unless
+// power or a store failed.
+struct AppendLog {
+  static constexpr Bytes kBlock = 512_B;
+  std::string path;
+  std::uint64_t acknowledged = 0;  // blocks
+  std::uint64_t begun = 0;
+};
+
 struct FaultCounts {
   std::uint64_t succeeded = 0;
   std::uint64_t failed = 0;
@@ -57,6 +67,7 @@ struct FaultWorld {
   Journal journal;
   std::vector<WatchedFile> files;
   std::vector<NameOracle> names;  // by lane, the directory /lane<N>
+  std::vector<AppendLog> logs;    // by lane
   FaultCounts counts;
   Status outcome;
   bool store_faults = false;  // EIO and ENOSPC were injected: such errors are no surprise

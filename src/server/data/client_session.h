@@ -10,6 +10,9 @@
 #include "base/units.h"
 #include "env/network.h"
 #include "env/sync.h"
+#include "server/data/parking.h"
+#include "server/data/replay.h"
+#include "server/data/usage.h"
 
 namespace tutti {
 
@@ -27,10 +30,16 @@ struct ClientSession {
   }
 
   std::unique_ptr<Connection> connection;
+  std::uint64_t id = 0;      // of the client
   std::string program, job;  // what the client says of itself
-  std::size_t queued = 0;    // transfers
+  std::size_t queued = 0;    // transfers, the parked ones too
   std::size_t tasks = 0;
   Event drained;  // set while no task uses the connection
+  Pace pace;
+  std::shared_ptr<Usage> user;
+  std::shared_ptr<Usage> application;  // of the last request
+  std::uint64_t application_id = 0;
+  std::shared_ptr<ReplayRecord> replay;  // null before the session has begun
   Bytes granted;  // a bound of what its client may have read without asking, and has not told yet
 };
 

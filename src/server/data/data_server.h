@@ -19,6 +19,7 @@
 #include "server/capability.h"
 #include "server/data/cluster_member.h"
 #include "server/data/dispatcher.h"
+#include "server/data/lock_fences.h"
 #include "server/data/policy_switch.h"
 #include "server/data/removed_objects.h"
 
@@ -32,9 +33,13 @@ struct DataServerOptions {
   std::uint64_t boot = 0;            // changes when what was not synced may be lost: the kernel's boot
   std::size_t max_queued = 100'000;  // beyond it clients are told to wait
   std::size_t max_queued_per_session = 4'096;
+  std::size_t max_sessions = 50'000;
   Bytes queue_memory = 256_MiB;  // of requests that wait, likewise; exceeded by one request at most
   // How far a local reader of objects in memory may read on without asking, while nobody waits; 0: never.
   Bytes read_grant = 4_MiB;
+  // See parking.h: how long a turn waits for a client that makes no progress, and a transfer in all.
+  Nanos stall = 10_ms;
+  Nanos transfer_limit = 300_s;
   Nanos max_request_age = 60_s;   // a request time further back is taken as this far back
   std::string coordinator;        // its address; its clock and policy count. Empty: the own ones do
   ApplicationRules applications;  // which ids clients may use, if they are enforced
@@ -72,6 +77,10 @@ class DataServer {
   PolicySwitch policy_switch_;
   RemovedObjects removed_;                          // cluster's time
   std::map<std::uint64_t, DataSession*> sessions_;  // by client id
+  std::size_t connections_ = 0;                     // with and without a session yet
+  Usages usages_;
+  LockFences fences_;
+  ReplayRecords replays_;
   Scope scope_;
 };
 

@@ -22,13 +22,20 @@ DataSession::DataSession(DataServer& server, std::unique_ptr<Connection> connect
     : server_(server),
       client_(std::make_shared<ClientSession>(server.env_.clock.executor(), std::move(connection))),
       gone_(std::make_shared<Event>(server.env_.clock.executor())),
-      scope_(server.env_.clock.executor()) {}
+      scope_(server.env_.clock.executor()) {
+  client_->user = server_.usages_.of_user(this->connection().peer().uid);
+  ++client_->user->sessions;
+  ++server_.connections_;
+}
 
 DataSession::~DataSession() {
   connection().close();
+  --client_->user->sessions;
+  --server_.connections_;
   if (const auto found = server_.sessions_.find(client_id_);
       found != server_.sessions_.end() && found->second == this) {
     server_.sessions_.erase(found);
+    server_.replays_.close(connection().peer().uid, client_id_);
   }
   gone_->set();
 }
@@ -63,6 +70,9 @@ Task<Status> DataSession::begin() {
   if (request->protocol() != wire::kProtocolVersion) {
     status = Status(Code::version, fmt::format("this server speaks protocol {}, the client {}",
                                                wire::kProtocolVersion, request->protocol()));
+  } else if (!fair(client_->user->sessions - 1, server_.connections_ - 1, server_.options_.max_sessions)) {
+    status =
+        Status(Code::busy, "the server has too many sessions, or too many of this user: wait and repeat");
   } else {
     status = co_await replace_predecessor(request->client());
   }
@@ -75,6 +85,8 @@ Task<Status> DataSession::begin() {
     }
     client_->program = wire::text(request->program()).substr(0, wire::kMaxName);
     client_->job = wire::text(request->job()).substr(0, wire::kMaxName);
+    client_->id = client_id_;
+    client_->replay = server_.replays_.open(connection().peer().uid, client_id_);
     server_.sessions_.emplace(client_id_, this);
   }
   flatbuffers::FlatBufferBuilder builder;
@@ -118,6 +130,8 @@ Status DataSession::handle(const Frame& frame) {
       return next_data(frame);
     case wire::Type::truncate:
       return truncate(frame);
+    case wire::Type::fence:
+      return fence(frame);
     case wire::Type::status:
       return server_status(frame);
     case wire::Type::applications:
@@ -136,17 +150,20 @@ void DataSession::reply(wire::Type type, std::uint64_t id, const Status& status)
 
 Status DataSession::check(const wire::Capability& capability, std::uint32_t rights) {
   const Nanos wall = server_.cluster_clock_.now();
-  Status status;
-  if (std::memcmp(&capability, &genuine_, sizeof(genuine_)) == 0) {
-    status = ServerKey::permits(capability, rights, wall);
-  } else {
-    status = server_.key_.check(capability, rights, wall);
-    if (status.ok()) genuine_ = capability;
-  }
   const bool by_server = (rights & wire::kRightRemove) != 0;
-  if (status.ok() && !by_server && server_.removed_.contains(ObjectId{capability.file()}))
-    status = RemovedObjects::refusal();
-  return status;
+  if (std::memcmp(&capability, &genuine_, sizeof(genuine_)) == 0) {
+    TUTTI_TRY(ServerKey::permits(capability, rights, wall));
+  } else {
+    TUTTI_TRY(server_.key_.check(capability, rights, wall));
+    // Those that servers make for themselves name no user.
+    const Peer& peer = connection().peer();
+    if (!by_server && !peer.any_user && capability.uid() != peer.uid)
+      return {Code::bad_capability,
+              fmt::format("the capability was made for another user ({})", capability.uid())};
+    genuine_ = capability;
+  }
+  if (!by_server && server_.removed_.contains(ObjectId{capability.file()})) return RemovedObjects::refusal();
+  return {};
 }
 
 Status DataSession::transfer(const Frame& frame, bool write) {
@@ -157,7 +174,8 @@ Status DataSession::transfer(const Frame& frame, bool write) {
   Dispatcher& dispatcher = server_.dispatcher_;
   if (request->took() != nullptr) dispatcher.count_local_reads(*client_, application, *request->took());
   Status status = check(*request->capability(), write ? wire::kRightWrite : wire::kRightRead);
-  if (status.ok()) status = check_room();
+  if (status.ok()) status = check_lock(ObjectId{request->capability()->file()}, request->lock());
+  if (status.ok()) status = check_room(application);
   std::unique_ptr<Transfer> transfer;
   if (status.ok()) {
     transfer = dispatcher.blank();
@@ -169,6 +187,14 @@ Status DataSession::transfer(const Frame& frame, bool write) {
   }
   transfer->frame = frame.id;
   transfer->session = client_;
+  transfer->usage = client_->application;
+  if (request->lock() != nullptr) transfer->lock = *request->lock();
+  if (write && request->number() != 0) {
+    client_->replay->forget_before(request->unanswered());
+    transfer->number = request->number();
+    transfer->done = transfer->applied =
+        client_->replay->applied(transfer->number, transfer->length, server_.dispatcher_.cuts());
+  }
   // A client may not claim to have waited for ever, nor to come from the future.
   const Nanos wall = server_.cluster_clock_.now();
   const Nanos request_time =
@@ -179,14 +205,22 @@ Status DataSession::transfer(const Frame& frame, bool write) {
   return {};
 }
 
-Status DataSession::check_room() const {
+Status DataSession::check_room(std::uint64_t application) {
+  if (client_->application == nullptr || client_->application_id != application) {
+    client_->application = server_.usages_.of_application(connection().peer().uid, application);
+    client_->application_id = application;
+  }
   const DataServerOptions& options = server_.options_;
   const Dispatcher& dispatcher = server_.dispatcher_;
-  if (dispatcher.queued() < options.max_queued && dispatcher.memory() < options.queue_memory &&
-      client_->queued < options.max_queued_per_session) {
+  const auto has_room = [&](const Usage& usage) {
+    return fair(usage.requests, dispatcher.queued(), options.max_queued) &&
+           fair(usage.memory.count(), dispatcher.memory().count(), options.queue_memory.count());
+  };
+  if (client_->queued < options.max_queued_per_session && has_room(*client_->user) &&
+      has_room(*client_->application)) {
     return {};
   }
-  return {Code::busy, "the server's queue is full: wait and repeat"};
+  return {Code::busy, "the server's queue is full, or its user's share of it: wait and repeat"};
 }
 
 Status DataSession::local_reads(const Frame& frame) {

@@ -47,7 +47,8 @@ class DataSession {
   void reply(wire::Type type, std::uint64_t id, const Status& status);
 
   Status transfer(const Frame& frame, bool write);
-  [[nodiscard]] Status check_room() const;
+  // Code::busy if user and application have their share of the queue already.
+  [[nodiscard]] Status check_room(std::uint64_t application);
   Status local_reads(const Frame& frame);
 
   Status object_request(const Frame& frame);
@@ -58,7 +59,14 @@ class DataSession {
   Task<void> do_next_data(std::uint64_t id, ObjectId object, Bytes offset);
   void reply_length(wire::Type type, std::uint64_t id, const Result<std::optional<Bytes>>& length);
   Status truncate(const Frame& frame);
-  Task<void> do_truncate(std::uint64_t id, ObjectId object, Bytes length, bool cut, bool grow);
+  // Sync and truncate wait for their turn as transfers do.
+  void enqueue(std::unique_ptr<Transfer> work, const Frame& frame, ObjectId object, const wire::Tag* tag);
+
+  // Locks on the object were lost: nothing is done under them from the reply on.
+  Status fence(const Frame& frame);
+  Task<void> do_fence(std::uint64_t id, ObjectId object);
+  // Code::stale if the lock under which something is asked for was lost.
+  [[nodiscard]] Status check_lock(ObjectId object, const wire::Lock* lock) const;
 
   Status server_status(const Frame& frame);
   Status applications(const Frame& frame);

@@ -1,24 +1,13 @@
 #include "server/data/dispatcher.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "env/combine.h"
+#include "server/data/status_reply.h"
 
 namespace tutti {
 namespace {
-
-// The client's memory as the source of a write. `begin` is where the turn begins in the region.
-class PullSource : public Source {
- public:
-  PullSource(Connection& connection, const Region& region, Bytes begin)
-      : connection_(connection), region_(region), begin_(begin) {}
-  Task<Status> fill(Bytes at, Places places) override {
-    return connection_.pull(region_, begin_ + at, places);
-  }
-
- private:
-  Connection& connection_;
-  const Region& region_;
-  Bytes begin_;
-};
 
 // Whether each begins where the one before ends, or later.
 bool ascending(std::span<const Extent> extents) {
@@ -36,18 +25,41 @@ QueuedRequest describe(const Transfer& transfer, const wire::Tag& tag) {
   request.user = transfer.session->connection->peer().uid;
   request.bottleneck = Bytes(tag.bottleneck());
   request.object = transfer.object.value;
+  request.write = transfer.write;
+  if (transfer.work == Work::truncate) request.end = Bytes::max();  // it touches all of the object
+  if (transfer.extents.empty()) return request;
   request.offset = transfer.extents.front().offset;
   for (const Extent& extent : transfer.extents) {
     request.offset = std::min(request.offset, extent.offset);
     request.end = std::max(request.end, extent.end());
   }
   request.length = transfer.length;
-  request.write = transfer.write;
   if (ascending(transfer.extents)) request.extents = transfer.extents;
   return request;
 }
 
+Task<Status> wait_for(Event& event) {
+  co_await event.wait();
+  co_return Status();
+}
+
 }  // namespace
+
+// The client's memory as the source of a write.
+class Dispatcher::PullSource : public Source {
+ public:
+  PullSource(Dispatcher& dispatcher, Turn& turn) : dispatcher_(dispatcher), turn_(turn) {}
+  Task<Status> fill(Bytes at, Places places) override {
+    const Transfer& transfer = turn_.transfer;
+    Connection& connection = *transfer.session->connection;
+    if (connection.moves_at_once()) return connection.pull(transfer.region, turn_.begin + at, places);
+    return dispatcher_.pull(turn_, turn_.begin + at, places);
+  }
+
+ private:
+  Dispatcher& dispatcher_;
+  Turn& turn_;
+};
 
 // The client's memory as the sink of a read. Taking the last byte of the turn ends it.
 class Dispatcher::PushSink : public Sink {
@@ -56,7 +68,10 @@ class Dispatcher::PushSink : public Sink {
   Task<Status> take(Bytes at, ConstPlaces pieces) override {
     at += turn_.begin;
     if (at + Bytes(length_of(pieces)) == turn_.end) dispatcher_.end_turn(turn_);
-    return turn_.transfer.session->connection->push(pieces, turn_.transfer.region, at);
+    Transfer& transfer = turn_.transfer;
+    Connection& connection = *transfer.session->connection;
+    if (connection.moves_at_once()) return connection.push(pieces, transfer.region, at);
+    return dispatcher_.push(transfer, pieces, at);
   }
 
  private:
@@ -65,13 +80,16 @@ class Dispatcher::PushSink : public Sink {
 };
 
 Dispatcher::Dispatcher(const Env& env, Store& store, std::unique_ptr<RequestPolicy> policy,
-                       std::uint64_t boot, Bytes read_grant)
+                       std::uint64_t boot, DispatcherLimits limits)
     : env_(env),
       store_(store),
       traits_(store.traits()),
       policy_(std::move(policy)),
       boot_(boot),
-      local_reads_(store, read_grant),
+      limits_(limits),
+      local_reads_(store, limits.read_grant),
+      cuts_(env.random.next()),
+      syncs_(env.clock.executor(), kSyncs),
       statistics_(env.clock.executor(), store),
       rate_(env.clock.now()),
       reply_(1024),
@@ -86,7 +104,9 @@ void Dispatcher::add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, N
   request.request_time = request_time;
   request.arrival = arrival;
   memory_ += transfer->memory();
+  count(*transfer, 1);
   Transfer& added = transfers_.insert(std::move(transfer));
+  if (added.applied > 0_B && added.applied >= added.length) return answer_again(added);
   const ClientSession& session = *added.session;
   const Nanos now = env_.clock.now();
   added.account = accounting_.arrived(request.application, session.program, session.job, now);
@@ -94,23 +114,45 @@ void Dispatcher::add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, N
   enqueue(added);
   statistics_.arrived();
   policy_->add(added.request, now);
-  const bool write = added.write;
+  const bool write = added.write && added.work == Work::transfer;
   dispatch();
   if (!write) return;  // it may be forgotten by now
   // Also while the way to its bytes is asked for.
-  if (added.done == 0_B && early_.begin(added, env_.clock.executor())) {
+  if (added.done == 0_B && !added.session->pace.slow(now) && early_.begin(added, env_.clock.executor())) {
     ++added.tasks;
     added.session->task_began();
     scope_.spawn(pull_early(added));
   }
 }
 
+// A write that was applied already: its client did not get the answer.
+void Dispatcher::answer_again(Transfer& transfer) {
+  reply(transfer);
+  memory_ -= transfer.memory();
+  count(transfer, -1);
+  transfers_.erase(transfer);
+}
+
+void Dispatcher::count(const Transfer& transfer, int change) {
+  for (Usage* usage : {transfer.session->user.get(), transfer.usage.get()}) {
+    if (usage == nullptr) continue;
+    usage->requests += static_cast<std::size_t>(change);
+    usage->memory = change > 0 ? usage->memory + transfer.memory() : usage->memory - transfer.memory();
+  }
+}
+
 Task<void> Dispatcher::pull_early(Transfer& transfer) {
   const std::span<std::byte> place(transfer.inside);
-  Status status = co_await transfer.session->connection->pull(transfer.region, 0_B, only(place));
+  Status status = co_await pull_in_time(transfer, 0_B, only(place));
   if (!status.ok()) transfer.fail(std::move(status));
   transfer.pulled->set();
+  const bool late = transfer.state == TransferState::parked;
+  if (late) {
+    --transfer.session->pace.late;
+    unpark(transfer);
+  }
   leave(transfer);
+  if (late) dispatch();
 }
 
 void Dispatcher::change_policy(std::unique_ptr<RequestPolicy> policy) {
@@ -142,9 +184,23 @@ void Dispatcher::removed(const RemovedObjects& objects) {
   }
 }
 
+bool Dispatcher::fence(ObjectId object, const LockFences& fences) {
+  bool in_turn = false;
+  transfers_.for_each([&](Transfer& transfer) {
+    if (transfer.object != object || transfer.over()) return;
+    if (!fences.lost(object, transfer.session->id, transfer.lock)) return;
+    transfer.fail(Status(Code::stale, "the lock was lost: others may have changed what it protected"));
+    in_turn = in_turn || transfer.state == TransferState::serving;
+  });
+  return in_turn;
+}
+
 void Dispatcher::drop(const ClientSession& session) {
   const Nanos now = env_.clock.now();
   for (Transfer* transfer : transfers_.in_state(TransferState::queued)) {
+    if (transfer->session.get() == &session) drop(*transfer, now);
+  }
+  for (Transfer* transfer : transfers_.in_state(TransferState::parked)) {
     if (transfer->session.get() == &session) drop(*transfer, now);
   }
   dispatch();
@@ -159,7 +215,12 @@ void Dispatcher::dispatch() {
     const Decision decision = policy_->next(now);
     if (decision.kind == Decision::Kind::wait) env_.clock.executor().arm(ask_again_, decision.until);
     if (decision.kind != Decision::Kind::dispatch) break;
-    start(start_turn(transfers_.at(decision.id), decision.quantum, now));
+    Transfer& transfer = transfers_.at(decision.id);
+    if (must_park(transfer, now)) {
+      park(transfer, now);
+    } else {
+      start(start_turn(transfer, decision.quantum, now));
+    }
   }
   dispatching_ = false;
 }
@@ -168,6 +229,9 @@ void Dispatcher::dispatch() {
 void Dispatcher::start(Turn turn) {
   Transfer& transfer = turn.transfer;
   if (transfer.state == TransferState::finding) return scope_.spawn(find(turn));
+  if (transfer.work != Work::transfer && !transfer.status.ok()) return end_task(turn);
+  if (transfer.work == Work::sync) return scope_.spawn(sync(turn));
+  if (transfer.work == Work::truncate) return scope_.spawn(truncate(turn));
   if (!transfer.write && turn.begin == 0_B) local_reads_.offer(transfer);
   if (transfer.local.key != 0) return end_task(turn);
   if (transfer.inside_reply && traits_.in_memory) return scope_.start(serve(turn));
@@ -176,7 +240,11 @@ void Dispatcher::start(Turn turn) {
 
 Task<void> Dispatcher::serve(Turn turn) {
   Transfer& transfer = turn.transfer;
-  if (transfer.pulled) co_await transfer.pulled->wait();
+  if (transfer.pulled && !transfer.pulled->is_set()) {
+    const Status came = co_await with_timeout(env_.clock, limits_.stall, wait_for(*transfer.pulled), "pull");
+    turn.stalled = !came.ok();
+  }
+  if (turn.stalled) co_return park(turn);
   if (transfer.inside_reply) transfer.inside.resize(transfer.length.count());
   if (transfer.status.ok()) {
     Status status;
@@ -186,6 +254,7 @@ Task<void> Dispatcher::serve(Turn turn) {
       const std::vector<Extent> extents = slice(transfer.extents, turn.begin, turn.end);
       status = co_await move_bytes(turn, extents);
     }
+    if (turn.stalled) co_return park(turn);
     if (!status.ok()) transfer.fail(std::move(status));
   }
   end_task(turn);
@@ -201,10 +270,11 @@ Task<Status> Dispatcher::move_bytes(Turn& turn, std::span<const Extent> extents)
   Connection& connection = *transfer.session->connection;
   // A client that is gone may use its memory for something else by now.
   if (connection.closed()) co_return Status(Code::unavailable, "the client is gone");
-  const bool held = transfer.pulled || transfer.inside_reply;
-  const std::span<std::byte> inside = std::span(transfer.inside).subspan(held ? turn.begin.count() : 0);
+  const bool held = transfer.pulled || transfer.inside_reply || transfer.held.length > 0_B;
+  const std::span<std::byte> inside =
+      std::span(transfer.inside).subspan(held ? (turn.begin - transfer.held.offset).count() : 0);
   if (transfer.write) {
-    PullSource client(connection, transfer.region, turn.begin);
+    PullSource client(*this, turn);
     MemorySource pulled(inside);
     Source& source = held ? static_cast<Source&>(pulled) : client;
     co_return co_await store_.write(transfer.object, extents, source);
@@ -225,10 +295,12 @@ void Dispatcher::enqueue(Transfer& transfer) {
 }
 
 Dispatcher::Turn Dispatcher::start_turn(Transfer& transfer, Bytes quantum, Nanos now) {
-  const bool cold = traits_.cold && !transfer.warmed && store_.cold(transfer.object);
+  const bool cold =
+      traits_.cold && transfer.work == Work::transfer && !transfer.warmed && store_.cold(transfer.object);
   transfer.enter(cold ? TransferState::finding : TransferState::serving);
   transfer.warmed = true;
   if (cold) quantum = 0_B;
+  if (transfer.held.length > 0_B) quantum = std::min(quantum, transfer.held.end() - transfer.done);
   const Turn turn{transfer, transfer.done,
                   transfer.done + std::min(quantum, transfer.length - transfer.done)};
   transfer.done = turn.end;
@@ -245,6 +317,10 @@ Dispatcher::Turn Dispatcher::start_turn(Transfer& transfer, Bytes quantum, Nanos
 void Dispatcher::end_turn(Turn& turn) {
   Transfer& transfer = turn.transfer;
   turn.over = true;
+  if (transfer.write && transfer.work == Work::transfer) {
+    if (transfer.status.ok()) transfer.applied = turn.end;
+    if (std::exchange(transfer.again, false)) transfer.done = transfer.applied = 0_B;
+  }
   ++sending_;
   --in_service_;
   const bool gone = transfer.session->connection->closed();
@@ -255,10 +331,14 @@ void Dispatcher::end_turn(Turn& turn) {
   if (last) {
     transfer.enter(TransferState::sending);
     // Now, not with the reply: the account may go to another application when it has nothing here.
-    if (!gone && transfer.status.ok()) accounting_.count(transfer.account, transfer.write, transfer.length);
+    const bool counts = transfer.work == Work::transfer;
+    if (counts && !gone && transfer.status.ok())
+      accounting_.count(transfer.account, transfer.write, transfer.length);
     accounting_.ended(transfer.account, now);
-    statistics_.served(transfer.request.application, transfer.object, transfer.extents.front().offset,
-                       transfer.extents.back().end());
+    if (counts) {
+      statistics_.served(transfer.request.application, transfer.object, transfer.extents.front().offset,
+                         transfer.extents.back().end());
+    }
     rate_.note(now);
   } else {
     enqueue(transfer);
@@ -270,11 +350,12 @@ void Dispatcher::end_turn(Turn& turn) {
 }
 
 void Dispatcher::drop(Transfer& transfer, Nanos now) {
+  const bool parked = transfer.state == TransferState::parked;
   transfer.enter(TransferState::dropped);
   --transfer.session->queued;
-  --queued_;
+  --(parked ? parked_ : queued_);
   accounting_.dropped(transfer.account, now);
-  policy_->drop(transfer.request.id, now);
+  if (!parked) policy_->drop(transfer.request.id, now);
   forget_if_over(transfer);
 }
 
@@ -286,16 +367,23 @@ void Dispatcher::leave(Transfer& transfer) {
 
 void Dispatcher::forget_if_over(Transfer& transfer) {
   if (transfer.tasks > 0 || !transfer.over()) return;
+  if (transfer.number != 0 && transfer.applied > 0_B)
+    transfer.session->replay->note(transfer.number, transfer.applied, cuts_);
   if (transfer.state == TransferState::sending) reply(transfer);
   early_.end(transfer);
+  release_held(transfer);
   memory_ -= transfer.memory();
+  count(transfer, -1);
   transfers_.erase(transfer);
 }
 
 void Dispatcher::end_task(Turn& turn) {
+  Transfer& transfer = turn.transfer;
+  // Before the turn ends: the next one may be pulled again.
+  if (transfer.done == transfer.held.end()) release_held(transfer);
   if (!turn.over) end_turn(turn);
   --sending_;
-  leave(turn.transfer);
+  leave(transfer);
   dispatch();
 }
 
@@ -314,6 +402,7 @@ void Dispatcher::count_local_reads(ClientSession& session, std::uint64_t applica
 
 void Dispatcher::reply(const Transfer& transfer) {
   const Status& status = transfer.status;
+  if (transfer.work != Work::transfer) return reply_whole(transfer);
   if (status.ok() && transfer.done == transfer.length) {
     ++(transfer.write ? totals_.writes : totals_.reads);
     (transfer.write ? totals_.bytes_written : totals_.bytes_read) += transfer.length;
@@ -333,10 +422,20 @@ void Dispatcher::reply(const Transfer& transfer) {
       status.ok() && quiet ? local_reads_.grant(transfer) : LocalReadGrants::Grant();
   reply_.Finish(wire::CreateTransferReply(reply_, static_cast<std::uint16_t>(status.code()), message,
                                           transfer.valid_end.count(), bytes, boot_, transfer.local.key,
-                                          ahead.end.count(), ahead.time.count(), ahead.bytes.count()));
+                                          ahead.end.count(), ahead.time.count(), ahead.bytes.count(), cuts_));
   const auto type = wire::reply_type(transfer.write ? wire::Type::write : wire::Type::read);
   // A reply that cannot be sent closes the connection; the session's own loop sees that.
   connection.send(type, transfer.frame, wire::bytes(reply_)).ignore();
+}
+
+void Dispatcher::reply_whole(const Transfer& transfer) {
+  Connection& connection = *transfer.session->connection;
+  if (connection.closed()) return;
+  reply_.Clear();
+  const auto message = message_of(reply_, transfer.status);
+  reply_.Finish(wire::CreateStatusReply(reply_, code_of(transfer.status), message, boot_));
+  const auto type = transfer.work == Work::sync ? wire::Type::sync : wire::Type::truncate;
+  connection.send(wire::reply_type(type), transfer.frame, wire::bytes(reply_)).ignore();
 }
 
 }  // namespace tutti

@@ -3,7 +3,7 @@
 // What the policy puts in order is the use of the store. A dispatched read gives its turn back when the store has
 // handed over the last byte of the quantum; the network then has it while the store already serves the next, for at
 // most kSending reads at a time. A small write that has to wait in the queue is pulled meanwhile. So a policy that
-// serves one request at a time keeps the device busy, and a slow client does not hold up the others.
+// serves one request at a time keeps the device busy. A client that makes no progress holds up nobody: parking.h.
 //
 // The states of a transfer, and which function leads from one to the next, are drawn in transfer.h.
 #pragma once
@@ -22,6 +22,7 @@
 #include "server/data/accounting.h"
 #include "server/data/early_pulls.h"
 #include "server/data/local_reads.h"
+#include "server/data/lock_fences.h"
 #include "server/data/recent_rate.h"
 #include "server/data/removed_objects.h"
 #include "server/data/statistics.h"
@@ -31,19 +32,24 @@
 
 namespace tutti {
 
+struct DispatcherLimits {
+  Bytes read_grant;              // the most that a client may read without asking
+  Nanos stall = 10_ms;           // for so long a turn waits for a client whose bytes do not move
+  Nanos transfer_limit = 300_s;  // and so long a transfer waits for it in all
+};
+
 class Dispatcher {
  public:
-  // `boot` stands in every reply, `read_grant` is the most that a client may read without asking; see
-  // DataServerOptions. Environment and store must outlive this.
+  // `boot` stands in every reply; see DataServerOptions. Environment and store must outlive this.
   Dispatcher(const Env& env, Store& store, std::unique_ptr<RequestPolicy> policy, std::uint64_t boot,
-             Bytes read_grant = 0_B);
+             DispatcherLimits limits = {});
   Dispatcher(const Dispatcher&) = delete;
   Dispatcher& operator=(const Dispatcher&) = delete;
   ~Dispatcher() = default;
 
   // A transfer to fill in and add.
   [[nodiscard]] std::unique_ptr<Transfer> blank() { return transfers_.blank(); }
-  // It has a session, extents and their length. `tag` is the client's word, `request_time` what the server made of it;
+  // It has a session, and extents and their length unless it is for a whole object. `tag` is the client's word, `request_time` what the server made of it;
   // it came at `arrival`. Both wall.
   void add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, Nanos request_time, Nanos arrival);
   // The session's client read bytes without asking. Counts them, as far as they were granted.
@@ -56,6 +62,9 @@ class Dispatcher {
   void advise(Advice advice);
   // The objects are about to be removed: what has not had its last turn fails, and does not make them anew.
   void removed(const RemovedObjects& objects);
+  // What was asked for under lost locks of the object, and has not had its last turn, fails. Returns whether something
+  // is in a turn still.
+  bool fence(ObjectId object, const LockFences& fences);
   // Forgets the queued transfers of a session. Those in service end by themselves; wait for session.drained.
   void drop(const ClientSession& session);
 
@@ -65,8 +74,13 @@ class Dispatcher {
     Bytes bytes_read;
     Bytes bytes_written;
   };
+  // Changes whenever an object is made shorter: replies tell, so that clients know holes (client/transfer/file_end.h).
+  [[nodiscard]] std::uint64_t cuts() const { return cuts_; }
+
   [[nodiscard]] const Totals& totals() const { return totals_; }
-  [[nodiscard]] std::size_t queued() const { return queued_; }
+  [[nodiscard]] std::size_t queued() const { return queued_ + parked_; }
+  // Of them, those that wait for their clients alone.
+  [[nodiscard]] std::size_t parked() const { return parked_; }
   [[nodiscard]] std::size_t in_service() const { return in_service_; }
   // Of all transfers here.
   [[nodiscard]] Bytes memory() const { return memory_; }
@@ -85,14 +99,17 @@ class Dispatcher {
   };
 
   static constexpr std::size_t kSending = 16;
+  static constexpr std::size_t kSyncs = 16;
   // One turn of a transfer: the bytes from `begin` to `end`, counted through its extents; none while the way to them is
   // asked for.
   struct Turn {
     Transfer& transfer;
     Bytes begin;
     Bytes end;
-    bool over = false;  // the store is done with it
+    bool over = false;     // the store is done with it
+    bool stalled = false;  // its client makes no progress
   };
+  class PullSource;
   class PushSink;
 
   // Asks the policy and starts turns until it has nothing to start.
@@ -101,9 +118,28 @@ class Dispatcher {
   // The tasks of a turn, with and without bytes, and of an early pull.
   Task<void> serve(Turn turn);
   Task<void> find(Turn turn);
+  Task<void> sync(Turn turn);
+  Task<void> truncate(Turn turn);
   Task<void> pull_early(Transfer& transfer);
   // Between the store and the client, or the memory of the transfer.
   Task<Status> move_bytes(Turn& turn, std::span<const Extent> extents);
+  // As long as bytes move; otherwise a pull fails and the turn has stalled, and what is pushed goes on without the store.
+  Task<Status> pull(Turn& turn, Bytes at, Places into);
+  Task<Status> push(Transfer& transfer, ConstPlaces from, Bytes at);
+  // Outside a turn: there is time until the limit of a transfer.
+  Task<Status> pull_in_time(Transfer& transfer, Bytes at, Places into);
+
+  // Whether it would wait for its client in its turn, by all that is known of it.
+  [[nodiscard]] static bool must_park(const Transfer& transfer, Nanos now);
+  void park(Transfer& transfer, Nanos now);
+  void park(Turn& turn);
+  void unpark(Transfer& transfer);
+  // Begins to pull the parked writes for which there is room, one of a client at a time.
+  void pull_parked();
+  Task<void> pull_parked(Transfer& transfer);
+  Task<void> push_parked(Transfer& transfer, std::vector<std::byte> bytes, Bytes at);
+  void release_held(Transfer& transfer);
+  void give_up(ClientSession& session, const char* what);
 
   // The arrows of transfer.h.
   void enqueue(Transfer& transfer);
@@ -112,11 +148,17 @@ class Dispatcher {
   void drop(Transfer& transfer, Nanos now);
   void forget_if_over(Transfer& transfer);
 
+  void answer_again(Transfer& transfer);
+  // What was begun on the object has to begin anew: it is cut.
+  void begin_anew(ObjectId object);
   // A task is done with the transfer. The last one, after its last turn, answers and forgets it.
   void leave(Transfer& transfer);
   // The task of the turn is at its end.
   void end_task(Turn& turn);
   void reply(const Transfer& transfer);
+  void reply_whole(const Transfer& transfer);
+  // Adds it to the usage of its user and application, or takes it away.
+  static void count(const Transfer& transfer, int change);
 
   const Env& env_;
   Store& store_;
@@ -128,11 +170,16 @@ class Dispatcher {
   TransferTable transfers_;  // all that are not forgotten
   std::uint64_t next_id_ = 1;
   std::size_t queued_ = 0;
+  std::size_t parked_ = 0;
   std::size_t in_service_ = 0;
   std::size_t sending_ = 0;  // turns that are over while the network still has their bytes
+  DispatcherLimits limits_;
   EarlyPulls early_;
+  ParkedBytes parked_bytes_;
   LocalReadGrants local_reads_;
   Bytes memory_;
+  std::uint64_t cuts_;
+  Semaphore syncs_;
   Totals totals_;
   std::optional<Advice> advice_;
   Accounting accounting_;

@@ -1,9 +1,18 @@
 // The requests of a session for whole objects.
+#include <algorithm>
+#include <utility>
+
 #include "server/data/data_session.h"
 #include "server/data/status_reply.h"
+#include "server/fence.h"
 #include "server/removal.h"
 
 namespace tutti {
+namespace {
+
+constexpr Nanos kFencePause = 1_ms;  // a turn lasts a few of them at most
+
+}  // namespace
 
 Status DataSession::object_request(const Frame& frame) {
   const auto* request = wire::parse<wire::ObjectRequest>(frame.payload);
@@ -16,8 +25,32 @@ Status DataSession::object_request(const Frame& frame) {
     reply(type, frame.id, status);
     return {};
   }
-  scope_.spawn(do_object_request(type, frame.id, ObjectId{request->capability()->file()}));
+  const ObjectId object{request->capability()->file()};
+  if (type != wire::Type::sync) {
+    scope_.spawn(do_object_request(type, frame.id, object));
+    return {};
+  }
+  auto work = server_.dispatcher_.blank();
+  work->work = Work::sync;
+  enqueue(std::move(work), frame, object, request->tag());
   return {};
+}
+
+void DataSession::enqueue(std::unique_ptr<Transfer> work, const Frame& frame, ObjectId object,
+                          const wire::Tag* tag) {
+  const std::uint64_t application = allowed_.fit(tag != nullptr ? tag->application() : 0);
+  if (Status room = check_room(application); !room.ok())
+    return reply(static_cast<wire::Type>(frame.type), frame.id, room);
+  work->frame = frame.id;
+  work->session = client_;
+  work->usage = client_->application;
+  work->object = object;
+  const Nanos wall = server_.cluster_clock_.now();
+  const Nanos claimed = tag != nullptr ? Nanos(tag->request_time()) : wall;
+  const wire::Tag own(application, claimed.count(), tag != nullptr ? tag->client() : 0,
+                      tag != nullptr ? tag->sequence() : 0, 0);
+  server_.dispatcher_.add(std::move(work), own,
+                          std::clamp(claimed, wall - server_.options_.max_request_age, wall), wall);
 }
 
 Task<void> DataSession::do_object_request(wire::Type type, std::uint64_t id, ObjectId object) {
@@ -26,12 +59,7 @@ Task<void> DataSession::do_object_request(wire::Type type, std::uint64_t id, Obj
     reply_length(type, id, length);
     co_return;
   }
-  Status status;
-  if (type == wire::Type::sync) {
-    status = co_await server_.store_.sync(object);
-  } else {
-    status = co_await server_.store_.remove(object);
-  }
+  const Status status = co_await server_.store_.remove(object);
   reply(type, id, status);
 }
 
@@ -109,24 +137,58 @@ Status DataSession::truncate(const Frame& frame) {
   Status status = check(*request->capability(), wire::kRightWrite);
   if (status.ok() && request->length() > wire::kMaxOffset)
     status = Status(Code::too_large, "the length is too large");
+  if (status.ok()) status = check_lock(ObjectId{request->capability()->file()}, request->lock());
   if (!status.ok()) {
     reply(wire::Type::truncate, frame.id, status);
     return {};
   }
-  scope_.spawn(do_truncate(frame.id, ObjectId{request->capability()->file()}, Bytes(request->length()),
-                           request->cut(), request->grow()));
+  auto work = server_.dispatcher_.blank();
+  if (request->lock() != nullptr) work->lock = *request->lock();
+  work->work = Work::truncate;
+  work->write = true;
+  work->truncate = {Bytes(request->length()), request->cut(), request->grow()};
+  if (request->number() != 0) {
+    client_->replay->forget_before(request->unanswered());
+    work->number = request->number();
+    work->applied = client_->replay->applied(work->number, Transfer::kWhole, 0);
+  }
+  enqueue(std::move(work), frame, ObjectId{request->capability()->file()}, request->tag());
   return {};
 }
 
-Task<void> DataSession::do_truncate(std::uint64_t id, ObjectId object, Bytes length, bool cut, bool grow) {
-  const auto now = co_await server_.store_.length(object);
-  Status status = now.status();
-  if (status.ok()) {
-    const Bytes old = now->value_or(0_B);
-    if ((cut && old > length) || (grow && old < length))
-      status = co_await server_.store_.truncate(object, length);
+Status DataSession::check_lock(ObjectId object, const wire::Lock* lock) const {
+  if (lock == nullptr || !server_.fences_.lost(object, client_id_, *lock)) return {};
+  return {Code::stale, "the lock was lost: others may have changed what it protected"};
+}
+
+Status DataSession::fence(const Frame& frame) {
+  const auto* request = wire::parse<wire::FenceRequest>(frame.payload);
+  if (request == nullptr || request->capability() == nullptr || request->proof() == nullptr ||
+      !wire::aligned(request->lost()) ||
+      (request->lost() != nullptr && request->lost()->size() > wire::kMaxLostLocks))
+    return {Code::malformed, "fence request"};
+  std::vector<wire::LostLock> lost;
+  if (request->lost() != nullptr) {
+    for (const wire::LostLock* lock : *request->lost()) lost.push_back(*lock);
   }
-  reply(wire::Type::truncate, id, status);
+  const std::uint64_t file = request->capability()->file();
+  Status status = check(*request->capability(), wire::kRightLength);
+  if (status.ok())
+    status = server_.key_.check(*request->proof(), wire::kRightFence, server_.cluster_clock_.now());
+  if (status.ok() && request->proof()->file() != fence_digest(file, lost, request->epoch()))
+    status = Status(Code::bad_capability, "the proof is for another fence");
+  if (!status.ok()) {
+    reply(wire::Type::fence, frame.id, status);
+    return {};
+  }
+  server_.fences_.add(ObjectId{file}, lost, request->epoch());
+  scope_.spawn(do_fence(frame.id, ObjectId{file}));
+  return {};
+}
+
+Task<void> DataSession::do_fence(std::uint64_t id, ObjectId object) {
+  while (server_.dispatcher_.fence(object, server_.fences_)) co_await server_.env_.clock.sleep(kFencePause);
+  reply(wire::Type::fence, id, Status());
 }
 
 }  // namespace tutti

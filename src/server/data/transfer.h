@@ -7,15 +7,19 @@
 //   arriving --enqueue--> queued --start_turn--> finding (a cold object) ---------+
 //                            |          |                                         |
 //                            |          +------> serving ----- end_turn ----------+
-//                            |                                                    | it was the last turn
-//                          drop: its session has ended                            v
-//                            |                                                 sending
-//                            v                                                    |
+//                            |                    |                               | it was the last turn
+//                            |        park: its client makes no progress          v
+//                            |                    |                            sending
+//                            |                  parked --unpark--> queued         |
+//                            |                    |                               |
+//                          drop: its session has ended                            |
+//                            v                                                    v
 //                         dropped ---- forget_if_over: no task uses it ----> (forgotten)
 //
 // queued     the policy has it, or will when it is told
 // finding    a turn without bytes: the device is asked for the way to the object
 // serving    a turn with bytes: the store has them; those of earlier turns may still be on the network
+// parked     it waits for its client and for nothing else, outside the policy; also straight from queued: parking.h
 // sending    it had its last turn; the network may still have bytes. When it does not, the client is answered.
 // dropped    nobody waits for an answer, but its early pull is still under way
 //
@@ -37,10 +41,12 @@
 #include "policy/request/policy.h"
 #include "server/data/accounting.h"
 #include "server/data/client_session.h"
+#include "server/data/usage.h"
+#include "wire/messages.h"
 
 namespace tutti {
 
-enum class TransferState : std::uint8_t { arriving, queued, finding, serving, sending, dropped };
+enum class TransferState : std::uint8_t { arriving, queued, finding, serving, parked, sending, dropped };
 
 // Whether the drawing above has this arrow.
 constexpr bool may_follow(TransferState from, TransferState to) {
@@ -49,16 +55,22 @@ constexpr bool may_follow(TransferState from, TransferState to) {
     case arriving:
       return false;
     case queued:
-      return from == arriving || from == finding || from == serving;
+      return from == arriving || from == finding || from == serving || from == parked;
     case finding:
     case serving:
-    case dropped:
       return from == queued;
+    case parked:
+      return from == queued || from == serving;
+    case dropped:
+      return from == queued || from == parked;
     case sending:
       return from == finding || from == serving;
   }
   return false;
 }
+
+// What a transfer asks for. The requests for a whole object have no bytes and one turn.
+enum class Work : std::uint8_t { transfer, sync, truncate };
 
 // See server/data/local_reads.h.
 struct LocalRead {
@@ -73,18 +85,27 @@ struct LocalRead {
 struct TransferLists {
   std::vector<Extent> extents;
   Region region;
-  std::vector<std::byte> inside;  // the bytes of a small read, or of a small write that was pulled early
+  std::vector<std::byte> inside;  // the bytes of a small read, or of a write that were pulled before its turn
 };
 
 // Its memory comes from the pool of coroutine frames, as it comes and goes with those that serve it.
 struct Transfer : TransferLists, detail::FramePool {
   // What the client asks for, beside extents and region.
   std::uint64_t frame = 0;  // its id of the request, repeated in the reply
+  Work work = Work::transfer;
   bool write = false;
+  struct Truncate {
+    Bytes length;
+    bool cut = false;
+    bool grow = false;
+  } truncate;
   bool inside_reply = false;  // a small read whose bytes travel in the reply
   ObjectId object;
   Bytes length;
   LocalRead local;
+  std::uint64_t number = 0;      // of a change: see replay.h
+  std::shared_ptr<Usage> usage;  // of its application
+  wire::Lock lock;               // under which it is made; number 0: none
   std::shared_ptr<ClientSession> session;
 
   // How far it is.
@@ -94,10 +115,16 @@ struct Transfer : TransferLists, detail::FramePool {
   Accounting::Slot account = Accounting::kOthers;
   bool warmed = false;    // the way to its bytes was asked for, or was known
   Bytes done;             // had their turn so far, the present one included
+  bool again = false;     // its object was cut after it began: it has to begin anew
+  Bytes applied;          // of a write: had their turn, and it ended well
   std::size_t tasks = 0;  // that use this: turns in the store or on the network, and the early pull
   Status status;          // the first failure
   Bytes valid_end = Bytes::max();
   std::optional<Event> pulled;  // of an early pull: set at its end
+  Extent held;                  // of a parked write: what of it is in `inside` for the next turn
+
+  // As `applied` of a request that has no bytes.
+  static constexpr Bytes kWhole = Bytes(1);
 
   void enter(TransferState next) {
     assert(may_follow(state, next));

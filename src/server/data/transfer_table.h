@@ -21,6 +21,13 @@ class TransferTable {
   Transfer& at(std::uint64_t id) { return *slots_[by_id_.find(id)]; }
   // Destroys it.
   void erase(const Transfer& transfer);
+  // In no particular order, but the same in every run.
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    for (const auto& transfer : slots_) {
+      if (transfer != nullptr) visit(*transfer);
+    }
+  }
   // Those in this state, in order of arrival.
   [[nodiscard]] std::vector<Transfer*> in_state(TransferState state) const;
 

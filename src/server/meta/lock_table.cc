@@ -47,6 +47,16 @@ std::vector<LockName> LockTable::remove(LockName name) {
   return granted;
 }
 
+std::vector<LockTable::Held> LockTable::held(std::uint64_t session) const {
+  std::vector<Held> found;
+  for (auto place = places_.lower_bound(LockName{session, 0});
+       place != places_.end() && place->first.session == session; ++place) {
+    const Entry& entry = *place->second.entry;
+    if (entry.granted) found.push_back({place->second.inode, entry.name.number, entry.range});
+  }
+  return found;
+}
+
 std::vector<LockName> LockTable::remove_session(std::uint64_t session) {
   std::vector<LockName> granted;
   for (;;) {

@@ -36,6 +36,13 @@ class LockTable {
   std::vector<LockName> remove(LockName name);
   std::vector<LockName> remove_session(std::uint64_t session);
 
+  struct Held {
+    std::uint64_t inode = 0;
+    std::uint64_t number = 0;
+    LockRange range;
+  };
+  // What is granted to the session.
+  [[nodiscard]] std::vector<Held> held(std::uint64_t session) const;
   [[nodiscard]] bool contains(LockName name) const { return places_.contains(name); }
   // False too if there is no such entry.
   [[nodiscard]] bool granted(LockName name) const;

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <functional>
+#include <string>
 #include <utility>
 
 #include "env/combine.h"
@@ -14,6 +16,15 @@ namespace {
 
 constexpr std::size_t kMaxLocks = 256;  // of one session, held and waited for
 constexpr Nanos kLongestWait = 3600_s;
+// How long, and how many, lost locks are remembered.
+constexpr Nanos kRemembered = 600_s;
+constexpr std::size_t kMostLost = 4096;
+
+std::uint64_t number_of(const std::string& text) {
+  std::uint64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
 
 Task<Status> wait_for(std::shared_ptr<Event> event) {
   co_await event->wait();
@@ -49,9 +60,12 @@ Status Locks::open() {
     const Result<std::optional<std::string>> mark = kv.get(lock_mark_key());
     if (!mark.ok()) return mark.status();
     marked_ = mark->has_value();
+    const auto wall = static_cast<std::uint64_t>(std::max<std::int64_t>(env_.clock.wall().count(), 1));
+    epoch_ = std::max(wall, marked_ ? number_of(**mark) + 1 : 0);
     return {};
   }));
   if (!marked_) return {};
+  forgotten_ = env_.clock.now() + grace_ + kRemembered;
   grace_end_ = env_.clock.now() + grace_;
   scope_.spawn(end_grace());
   return {};
@@ -61,22 +75,25 @@ Status Locks::open() {
 Task<void> Locks::end_grace() {
   co_await env_.clock.sleep_until(grace_end_);
   if (table_.size() != 0) co_return;
+  if (recorded_) co_return;  // a lock of this epoch was granted meanwhile
   marked_ = false;
   std::function<Status(KvWriter&)> body = [](KvWriter& kv) { return kv.erase(lock_mark_key()); };
   (co_await kv_.update(std::move(body))).ignore();
 }
 
 Task<Status> Locks::mark() {
-  if (marked_) co_return Status();
-  std::function<Status(KvWriter&)> body = [](KvWriter& kv) { return kv.put(lock_mark_key(), "1"); };
+  if (recorded_) co_return Status();
+  std::function<Status(KvWriter&)> body = [epoch = epoch_](KvWriter& kv) {
+    return kv.put(lock_mark_key(), std::to_string(epoch));
+  };
   TUTTI_CO_TRY(co_await kv_.update(std::move(body)));
-  marked_ = true;
+  marked_ = recorded_ = true;
   co_return Status();
 }
 
 std::uint64_t Locks::join(std::uint32_t uid, std::uint64_t client) {
   for (const auto& [number, session] : sessions_) {
-    if (session.uid == uid && session.client == client) wake(table_.remove_session(number));
+    if (session.uid == uid && session.client == client) lose(number);
   }
   const std::uint64_t number = ++next_session_;
   sessions_.emplace(number, Session{uid, client, env_.clock.now()});
@@ -84,7 +101,31 @@ std::uint64_t Locks::join(std::uint32_t uid, std::uint64_t client) {
 }
 
 void Locks::leave(std::uint64_t session) {
-  if (sessions_.erase(session) != 0) wake(table_.remove_session(session));
+  if (!sessions_.contains(session)) return;
+  lose(session);
+  sessions_.erase(session);
+}
+
+void Locks::lose(std::uint64_t session) {
+  const auto holder = sessions_.find(session);
+  for (const LockTable::Held& held : table_.held(session)) {
+    if (holder == sessions_.end()) break;
+    lost_.push_back({held.inode, held.range, holder->second.client, held.number, env_.clock.now()});
+    if (lost_.size() > kMostLost) lost_.pop_front();
+  }
+  wake(table_.remove_session(session));
+}
+
+Locks::Lost Locks::lost(std::uint64_t inode, const LockRange& range) const {
+  const Nanos now = env_.clock.now();
+  Lost found;
+  if (now < forgotten_) found.epoch = epoch_;
+  for (auto each = lost_.rbegin(); each != lost_.rend() && now - each->when < kRemembered; ++each) {
+    if (found.locks.size() == wire::kMaxLostLocks) break;
+    if (each->inode == inode && each->range.begin < range.end && range.begin < each->range.end)
+      found.locks.emplace_back(each->client, each->number);
+  }
+  return found;
 }
 
 void Locks::heard(std::uint64_t session) {
@@ -97,6 +138,7 @@ Task<Status> Locks::acquire(std::uint64_t session, LockAsk ask) {
   const Nanos now = env_.clock.now();
   const Nanos deadline = now + std::clamp(ask.patience, 0_s, kLongestWait);
   if (ask.reclaim) {
+    TUTTI_CO_TRY(co_await mark());
     if (now >= grace_end_ || !table_.free(ask.inode, ask.range) || table_.contains(name))
       co_return Status(Code::stale, "the lock was given up when the connection was lost");
     if (table_.size_of(session) >= kMaxLocks) co_return Status(Code::stale, "too many locks");
@@ -138,7 +180,7 @@ void Locks::drop_silent(LockName waiting) {
     if (session != sessions_.end() && session->second.heard >= oldest) continue;
     env_.log.warn("client {:x} has been silent for {}: dropping its locks",
                   session != sessions_.end() ? session->second.client : 0, to_string(lease_));
-    wake(table_.remove_session(number));
+    lose(number);
   }
 }
 

@@ -3,9 +3,13 @@
 // A lock belongs to a session and goes with it, or when the same client opens its next session. A holder that has
 // said nothing for the lease loses its locks to whoever waits for them. Nothing is stored but whether there may be
 // locks: after a restart their holders have the grace to ask for them again before anybody else is granted one.
+//
+// Locks that were not given back are remembered for a while: whoever is granted the same bytes has the data servers refuse
+// what is still asked for under them (server/fence.h).
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <vector>
@@ -15,6 +19,7 @@
 #include "env/scope.h"
 #include "env/sync.h"
 #include "server/meta/lock_table.h"
+#include "wire/messages.h"
 
 namespace tutti::meta {
 
@@ -49,6 +54,14 @@ class Locks {
   Status release(std::uint64_t session, std::uint64_t number);
 
   [[nodiscard]] Nanos lease() const { return lease_; }
+  // Of this start; ascending from start to start.
+  [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
+  // What was lost of these bytes: those locks, and all of epochs before the one named.
+  struct Lost {
+    std::vector<wire::LostLock> locks;
+    std::uint64_t epoch = 0;
+  };
+  [[nodiscard]] Lost lost(std::uint64_t inode, const LockRange& range) const;
 
  private:
   struct Session {
@@ -63,13 +76,26 @@ class Locks {
   Task<Status> wait(LockName name, Nanos deadline);
   void wake(const std::vector<LockName>& granted);
   void drop_silent(LockName waiting);
+  // Drops the locks of a session that did not give them back.
+  void lose(std::uint64_t session);
 
   Env env_;
   Kv& kv_;
   Nanos lease_;
   Nanos grace_;
   Nanos grace_end_;
-  bool marked_ = false;  // the Kv says that there may be locks
+  bool marked_ = false;    // the Kv says that there may be locks,
+  bool recorded_ = false;  // and of this epoch
+  std::uint64_t epoch_ = 0;
+  Nanos forgotten_;  // when locks of earlier epochs need not be spoken of any more
+  struct LostLock {
+    std::uint64_t inode = 0;
+    LockRange range;
+    std::uint64_t client = 0;
+    std::uint64_t number = 0;
+    Nanos when;
+  };
+  std::deque<LostLock> lost_;  // the oldest first
   std::uint64_t next_session_ = 0;
   std::map<std::uint64_t, Session> sessions_;
   LockTable table_;

@@ -46,13 +46,18 @@ std::string status_reply(const Status& status) {
   return take(builder);
 }
 
+std::uint32_t kept_rights(const Inode& node, std::uint32_t rights, std::uint32_t uid) {
+  const bool owner = node.uid == uid || uid == 0;
+  return owner && (rights & wire::kRightRead) != 0 ? rights | wire::kRightKeep : rights;
+}
+
 std::string node_reply(const Inode& node, std::uint32_t rights, bool created,
                        std::optional<std::uint64_t> end, const Signer& signer) {
   FlatBufferBuilder builder(512);
   const auto node_attributes = attributes(builder, node, end);
   std::optional<wire::Capability> capability;
   if (rights != 0 && node.type == wire::kFile) {
-    capability = signer.key.sign(node.id, rights, signer.uid, signer.expiry);
+    capability = signer.key.sign(node.id, kept_rights(node, rights, signer.uid), signer.uid, signer.expiry);
   }
   builder.Finish(
       wire::CreateNodeReply(builder, 0, 0, node_attributes, capability ? &*capability : nullptr, created));

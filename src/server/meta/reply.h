@@ -24,6 +24,8 @@ struct Signer {
 };
 
 std::string status_reply(const Status& status);
+// Rights to read are also those to keep what is read from, for the owner and uid 0.
+std::uint32_t kept_rights(const Inode& node, std::uint32_t rights, std::uint32_t uid);
 // With a capability for `rights` if there are any and the node is a file; `end` is up to where it is written, if that is known.
 std::string node_reply(const Inode& node, std::uint32_t rights, bool created,
                        std::optional<std::uint64_t> end, const Signer& signer);

@@ -21,6 +21,15 @@ std::uint32_t open_rights(std::uint32_t flags) {
   return rights;
 }
 
+// Whether the rights of an open file may be renewed. Its owner keeps them: he could give them to himself.
+Status may_still(const Caller& caller, const Inode& node, std::uint32_t rights) {
+  std::uint32_t access = 0;
+  if ((rights & wire::kRightRead) != 0) access |= kMayRead;
+  if ((rights & wire::kRightWrite) != 0) access |= kMayWrite;
+  if (caller.uid == node.uid || may(caller, node, access)) return {};
+  return {Code::permission, "the file's mode does not allow it any more"};
+}
+
 // The reply to a change that returns the node.
 Result<std::string> reply_with(const Result<Inode>& node, const Signer& signer) {
   if (!node.ok()) return node.status();
@@ -307,8 +316,8 @@ bool MetaSession::on_set_attributes(const Frame& frame) {
 
 Status MetaSession::check_own(const wire::Capability& capability) const {
   if (!service_.key.genuine(capability) || capability.uid() != connection_->peer().uid ||
-      (capability.rights() & ~std::uint32_t{wire::kRightRead | wire::kRightWrite | wire::kRightLength}) !=
-          0) {
+      (capability.rights() &
+       ~std::uint32_t{wire::kRightRead | wire::kRightWrite | wire::kRightLength | wire::kRightKeep}) != 0) {
     return {Code::permission, "the capability is not yours"};
   }
   const Nanos lapsed = service_.clock.now() - Nanos(capability.expiry());
@@ -324,14 +333,25 @@ bool MetaSession::on_renew(const Frame& frame) {
   Status status = check_own(old);
   // Whoever still has the file open may have let it lie for long.
   if (status.code() == Code::expired && service_.handles.has(name(), old.file())) status = {};
+  const Signer by = signer();
+  std::uint32_t rights = old.rights() & ~std::uint32_t{wire::kRightKeep};
   if (status.ok()) status = check_there(old.file());
+  // One that was removed while it was open has no mode any more: its holders keep their rights.
+  if (status.ok() && !service_.purger.holds(old.file())) {
+    status = service_.kv.view([&](const KvReader& kv) -> Status {
+      const Caller who = caller();
+      const Result<Inode> node = Tree(kv, who).inode(old.file());
+      if (!node.ok()) return node.status();
+      TUTTI_TRY(may_still(who, *node, rights));
+      rights = kept_rights(*node, rights, by.uid);
+      return {};
+    });
+  }
   if (!status.ok()) {
     answer(frame.type, frame.id, what, status);
     return true;
   }
-  const Signer by = signer();
-  answer(frame.type, frame.id, what,
-         capability_reply(by.key.sign(old.file(), old.rights(), by.uid, by.expiry)));
+  answer(frame.type, frame.id, what, capability_reply(by.key.sign(old.file(), rights, by.uid, by.expiry)));
   return true;
 }
 

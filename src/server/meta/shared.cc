@@ -1,18 +1,30 @@
 // The requests of a session for what clients share: locks and counters.
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
+#include "server/fence.h"
 #include "server/meta/counters.h"
 #include "server/meta/meta_session.h"
 
 namespace tutti::meta {
 namespace {
 
-std::string lock_reply(Nanos lease) {
-  flatbuffers::FlatBufferBuilder builder(64);
-  builder.Finish(wire::CreateLockReply(builder, 0, 0, lease.count()));
-  return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
+std::string lock_reply(const Locks& locks, const LockAsk& ask, const Signer& signer) {
+  flatbuffers::FlatBufferBuilder builder(256);
+  const Locks::Lost lost = locks.lost(ask.inode, ask.range);
+  flatbuffers::Offset<flatbuffers::Vector<const wire::LostLock*>> list;
+  std::optional<wire::Capability> proof;
+  if (!lost.locks.empty() || lost.epoch != 0) {
+    list = builder.CreateVectorOfStructs(lost.locks);
+    proof =
+        signer.key.sign(fence_digest(ask.inode, lost.locks, lost.epoch), wire::kRightFence, 0, signer.expiry);
+  }
+  builder.Finish(wire::CreateLockReply(builder, 0, 0, locks.lease().count(), locks.epoch(), list, lost.epoch,
+                                       proof ? &*proof : nullptr));
+  const auto bytes = wire::bytes(builder);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 Result<std::string> counter_reply(const Result<std::int64_t>& value) {
@@ -60,7 +72,8 @@ bool MetaSession::on_lock(const Frame& frame) {
 Task<void> MetaSession::lock(std::uint16_t type, std::uint64_t id, std::string what, LockAsk ask) {
   const Status status = co_await service_.locks.acquire(lock_session_, ask);
   answer(type, id, what,
-         status.ok() ? Result<std::string>(lock_reply(service_.locks.lease())) : Result<std::string>(status));
+         status.ok() ? Result<std::string>(lock_reply(service_.locks, ask, signer()))
+                     : Result<std::string>(status));
 }
 
 bool MetaSession::on_unlock(const Frame& frame) {

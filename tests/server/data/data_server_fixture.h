@@ -87,6 +87,17 @@ class DataServerTest : public testing::Test {
     return status;
   }
 
+  Task<bool> sleep(Nanos time) {
+    co_await clock_.sleep(time);
+    co_return true;
+  }
+  // Asks for a transfer beside what else goes on; its code comes into `code`.
+  static Task<void> ask_later(Channel& channel, const flatbuffers::FlatBufferBuilder& builder, Code& code) {
+    const auto reply = co_await channel.call(wire::request_type(wire::Type::write), wire::bytes(builder));
+    code =
+        reply.ok() ? wire::status_of(*wire::parse<wire::TransferReply>(reply->payload)).code() : reply.code();
+  }
+
   const wire::TransferReply* reply() { return wire::parse<wire::TransferReply>(last_.payload); }
 
   Simulation simulation_{1};

@@ -15,10 +15,11 @@ constexpr ObjectId kObject{5};
 
 TEST(TransferState, OnlyTheDrawnArrowsAreAllowed) {
   using enum TransferState;
-  const std::vector<TransferState> all = {arriving, queued, finding, serving, sending, dropped};
+  const std::vector<TransferState> all = {arriving, queued, finding, serving, parked, sending, dropped};
   const std::set<std::pair<TransferState, TransferState>> drawn = {
       {arriving, queued}, {queued, finding}, {queued, serving},  {queued, dropped},
-      {finding, queued},  {serving, queued}, {finding, sending}, {serving, sending}};
+      {finding, queued},  {serving, queued}, {finding, sending}, {serving, sending},
+      {queued, parked},   {serving, parked}, {parked, queued},   {parked, dropped}};
   for (const TransferState from : all) {
     for (const TransferState to : all) EXPECT_EQ(may_follow(from, to), drawn.contains({from, to}));
   }
@@ -37,9 +38,9 @@ class DispatcherTest : public testing::Test {
  protected:
   DispatcherTest() { store_.told.cold = true; }
   // After the traits are told.
-  void start(Bytes read_grant = 0_B) {
+  void start(DispatcherLimits limits = {}) {
     dispatcher_ = std::make_unique<Dispatcher>(env_, store_, std::make_unique<ScriptedPolicy>(script_),
-                                               std::uint64_t{99}, read_grant);
+                                               std::uint64_t{99}, limits);
     session_ = connect(connection_);
   }
   std::shared_ptr<ClientSession> connect(ScriptedConnection*& connection) {
@@ -65,7 +66,13 @@ class DispatcherTest : public testing::Test {
     for (const Decision& decision : decisions) script_.decisions.push_back(decision);
     dispatcher_->drop(nobody_);
   }
-  void run() { simulation_.run_until(simulation_.now() + 1_ms); }
+  void run() { wait(1_ms); }
+  void wait(Nanos time) { simulation_.run_until(simulation_.now() + time); }
+  static Task<Status> fill(Store& store, Bytes length) {
+    const std::vector<std::byte> bytes(length.count(), std::byte{1});
+    MemorySource source(bytes);
+    co_return co_await store.write(kObject, 0_B, length, source);
+  }
   [[nodiscard]] std::vector<std::uint64_t> answered() const {
     std::vector<std::uint64_t> ids;
     for (const auto& sent : connection_->sent) ids.push_back(sent.id - 100);
@@ -145,7 +152,9 @@ TEST_F(DispatcherTest, AReadGivesItsTurnBackWhenTheStoreHasHandedOverItsBytes) {
 }
 
 TEST_F(DispatcherTest, NoMoreThanSixteenReadsAreOnTheNetwork) {
-  start();
+  DispatcherLimits limits;
+  limits.stall = 1_s;
+  start(limits);
   ASSERT_TRUE(simulation_.run(store_.truncate(kObject, 1_MiB))->ok());
   connection_->gate.reset();
   for (int i = 0; i < 20; ++i) add(false, 64_KiB);
@@ -319,7 +328,7 @@ TEST_F(DispatcherTest, ALocalReadMovesNothingAndIsGrantedMoreOnlyWhileNobodyWait
   store_.told = StoreTraits();
   store_.told.in_memory = store_.told.shareable = true;
   store_.shared = {7, 1_MiB, std::make_shared<NoFile>()};
-  start(128_KiB);
+  start({.read_grant = 128_KiB});
   const auto local = [](Transfer& transfer) {
     transfer.local.known = 1;
     transfer.local.ahead = 1_MiB;
@@ -354,6 +363,135 @@ TEST_F(DispatcherTest, MemoryOfTransfersThatAreGoneServesTheNext) {
   const auto blank = dispatcher_->blank();
   EXPECT_TRUE(blank->extents.empty() && blank->region.segments.empty() && blank->region.ends.empty() &&
               blank->inside.empty());
+  expect_empty();
+}
+
+TEST_F(DispatcherTest, AWriteWhoseBytesDoNotComeGivesItsTurnBackAndComesAgainWithThem) {
+  start();
+  connection_->gate.reset();
+  add(true, 64_KiB);
+  decide({Decision::dispatch(1)});
+  run();
+  EXPECT_EQ(dispatcher_->in_service(), 1U);
+  wait(20_ms);
+  EXPECT_EQ(dispatcher_->in_service(), 0U);
+  EXPECT_EQ(dispatcher_->parked(), 1U);
+  EXPECT_EQ(script_.served, (Served{{1, 0_B, false}}));
+  EXPECT_EQ(script_.dropped, (std::vector<std::uint64_t>{1})) << "the policy has it no more";
+  connection_->gate.set();
+  run();
+  EXPECT_EQ(script_.added, (std::vector<std::uint64_t>{1, 1}));
+  const std::size_t pulls = connection_->pulled.size();
+  decide({Decision::dispatch(1)});
+  run();
+  EXPECT_EQ(connection_->pulled.size(), pulls) << "its bytes were there before its turn";
+  EXPECT_EQ(answered(), (std::vector<std::uint64_t>{1}));
+  EXPECT_EQ(dispatcher_->totals().bytes_written, 64_KiB);
+  expect_empty();
+}
+
+TEST_F(DispatcherTest, AClientThatHasStalledIsGivenNoFurtherTurnToWaitIn) {
+  start();
+  connection_->gate.reset();
+  add(true, 64_KiB);
+  decide({Decision::dispatch(1)});
+  wait(20_ms);
+  add(true, {{1_MiB, 64_KiB}});
+  add(true, {{2_MiB, 4_KiB}});  // small enough to be pulled early
+  const int writes = store_.writes;
+  decide({Decision::dispatch(2), Decision::dispatch(3)});
+  EXPECT_EQ(dispatcher_->in_service(), 0U);
+  EXPECT_EQ(dispatcher_->parked(), 3U);
+  run();
+  EXPECT_EQ(store_.writes, writes) << "the store is not asked before the bytes are here";
+  connection_->gate.set();
+  for (std::uint64_t id = 1; id <= 3; ++id) {
+    run();
+    decide({Decision::dispatch(id)});
+  }
+  run();
+  EXPECT_EQ(answered(), (std::vector<std::uint64_t>{1, 2, 3}));
+  expect_empty();
+}
+
+TEST_F(DispatcherTest, ASmallWriteWhoseEarlyPullDoesNotEndGivesItsTurnBack) {
+  start();
+  connection_->gate.reset();
+  add(true, 4_KiB);
+  run();
+  decide({Decision::dispatch(1)});
+  wait(20_ms);
+  EXPECT_EQ(dispatcher_->in_service(), 0U);
+  EXPECT_EQ(dispatcher_->parked(), 1U);
+  connection_->gate.set();
+  run();
+  decide({Decision::dispatch(1)});
+  run();
+  EXPECT_EQ(answered(), (std::vector<std::uint64_t>{1}));
+  expect_empty();
+}
+
+TEST_F(DispatcherTest, ManyReadsWhoseClientTakesNothingHoldUpNobody) {
+  start();
+  ASSERT_TRUE(simulation_.run(fill(store_.memory, 64_KiB)));
+  connection_->gate.reset();
+  for (std::uint64_t id = 1; id <= 20; ++id) add(false, 4_KiB);
+  for (std::uint64_t id = 1; id <= 20; ++id) decide({Decision::dispatch(id)});
+  wait(20_ms);
+  EXPECT_EQ(dispatcher_->in_service(), 0U);
+  const int reads = store_.reads;
+  add(false, 4_KiB);
+  decide({Decision::dispatch(21)});
+  run();
+  EXPECT_EQ(dispatcher_->parked(), 1U);
+  EXPECT_EQ(store_.reads, reads) << "nothing more is read for it";
+  ScriptedConnection* others = nullptr;
+  const auto stopped = std::exchange(session_, connect(others));
+  add(false, 4_KiB);
+  decide({Decision::dispatch(22)});
+  run();
+  ASSERT_EQ(others->sent.size(), 1U);
+  session_ = stopped;
+  connection_->gate.set();
+  run();
+  EXPECT_EQ(connection_->sent.size(), 20U);
+  decide({Decision::dispatch(21)});
+  run();
+  EXPECT_EQ(connection_->sent.size(), 21U);
+  expect_empty();
+}
+
+TEST_F(DispatcherTest, AClientThatDoesNotComeBackInTimeLosesItsConnection) {
+  DispatcherLimits limits;
+  limits.transfer_limit = 1_s;
+  start(limits);
+  connection_->gate.reset();
+  add(true, 64_KiB);
+  decide({Decision::dispatch(1)});
+  wait(900_ms);
+  EXPECT_FALSE(connection_->closed());
+  wait(200_ms);
+  EXPECT_TRUE(connection_->closed());
+  dispatcher_->drop(*session_);
+  run();
+  EXPECT_EQ(dispatcher_->queued(), 0U);
+  EXPECT_EQ(dispatcher_->memory(), 0_B);
+}
+
+TEST_F(DispatcherTest, ParkedTransfersGoWithTheirSession) {
+  start();
+  connection_->gate.reset();
+  add(true, 64_KiB);
+  add(true, {{1_MiB, 64_KiB}});
+  decide({Decision::dispatch(1)});
+  wait(20_ms);
+  decide({Decision::dispatch(2)});
+  EXPECT_EQ(dispatcher_->parked(), 2U);
+  connection_->close();
+  dispatcher_->drop(*session_);
+  connection_->bulk_failure = Status(Code::unavailable, "gone");
+  connection_->gate.set();
+  run();
   expect_empty();
 }
 

@@ -110,5 +110,43 @@ TEST_F(MetaLocks, ASessionHasALimitedNumberOfLocks) {
   EXPECT_EQ(lock(client, capability, 2, 1_s).code(), Code::invalid) << "the number is in use";
 }
 
+TEST_F(MetaLocks, WhoeverIsGrantedBytesIsToldOfTheLocksThatWereLostOnThem) {
+  ASSERT_TRUE(start().ok());
+  Client silent = connect(0, 1);
+  Client other = connect(0, 2);
+  const wire::Capability capability = open_file(silent);
+  ASSERT_TRUE(lock(silent, capability, 7, 1_s).ok());
+  EXPECT_EQ(last<wire::LockReply>().proof(), nullptr) << "nothing was lost";
+  const std::uint64_t epoch = last<wire::LockReply>().epoch();
+  ASSERT_TRUE(lock(other, capability, 1, 100_s).ok());
+  const wire::LockReply& reply = last<wire::LockReply>();
+  ASSERT_NE(reply.lost(), nullptr);
+  ASSERT_EQ(reply.lost()->size(), 1U);
+  EXPECT_EQ(reply.lost()->Get(0)->client(), 1U);
+  EXPECT_EQ(reply.lost()->Get(0)->number(), 7U);
+  EXPECT_NE(reply.proof(), nullptr);
+  EXPECT_EQ(reply.epoch(), epoch);
+  EXPECT_TRUE(unlock(other, 1).ok());
+  ASSERT_TRUE(lock(silent, capability, 8, 1_s).ok());
+  EXPECT_TRUE(unlock(silent, 8).ok());
+  ASSERT_TRUE(lock(other, capability, 2, 1_s).ok());
+  EXPECT_EQ(last<wire::LockReply>().lost()->size(), 1U) << "what was given back was not lost";
+}
+
+TEST_F(MetaLocks, AfterARestartLocksOfEarlierEpochsAreLost) {
+  ASSERT_TRUE(start().ok());
+  Client holder = connect(0, 1);
+  const wire::Capability capability = open_file(holder);
+  ASSERT_TRUE(lock(holder, capability, 1, 1_s).ok());
+  const std::uint64_t before = last<wire::LockReply>().epoch();
+  stop();
+  ASSERT_TRUE(start().ok());
+  Client other = connect(0, 2);
+  ASSERT_TRUE(lock(other, capability, 1, 100_s).ok());
+  EXPECT_GT(last<wire::LockReply>().epoch(), before);
+  EXPECT_EQ(last<wire::LockReply>().lost_epoch(), last<wire::LockReply>().epoch());
+  EXPECT_NE(last<wire::LockReply>().proof(), nullptr);
+}
+
 }  // namespace
 }  // namespace tutti

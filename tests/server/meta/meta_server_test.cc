@@ -59,7 +59,12 @@ TEST_F(MetaServerTest, IdentityIsThePeersAndOpenGivesRightsAsAsked) {
 
   ASSERT_TRUE(open(client, "/f", wire::kOpenRead).ok());
   EXPECT_FALSE(last<wire::NodeReply>().created());
-  EXPECT_EQ(last<wire::NodeReply>().capability()->rights(), wire::kRightRead | wire::kRightLength);
+  EXPECT_EQ(last<wire::NodeReply>().capability()->rights(),
+            wire::kRightRead | wire::kRightLength | wire::kRightKeep);
+  Client reader = connect(1001, 2);
+  ASSERT_TRUE(open(reader, "/f", wire::kOpenRead).ok());
+  EXPECT_EQ(last<wire::NodeReply>().capability()->rights(), wire::kRightRead | wire::kRightLength)
+      << "only the owner may keep what he reads from";
   ASSERT_TRUE(lookup(client, "/f").ok());
   EXPECT_EQ(last<wire::NodeReply>().capability()->rights(), wire::kRightLength);
   ASSERT_TRUE(lookup(client, "/").ok());
@@ -226,6 +231,32 @@ TEST_F(MetaServerTest, RenewalIsForTheHolderAndNotForEver) {
   const Status late = renew(client, old);
   EXPECT_EQ(late.code(), Code::expired);
   EXPECT_NE(late.message().find("open the file again"), std::string::npos);
+}
+
+TEST_F(MetaServerTest, RenewalChecksTheFileAndTheRights) {
+  ASSERT_TRUE(start().ok());
+  Client owner = connect(1000);
+  Client reader = connect(1001, 2);
+  const auto change_mode = [&](std::uint32_t mode) {
+    Builder builder;
+    const auto path = builder.CreateString("/f");
+    const auto place = wire::CreatePlace(builder, wire::kRootInode, path);
+    builder.Finish(wire::CreateSetAttributesRequest(builder, place, true, wire::kSetMode, mode));
+    return ask<wire::NodeReply>(owner, wire::Type::set_attributes, builder);
+  };
+  ASSERT_TRUE(open(owner, "/f", kCreate).ok());
+  ASSERT_TRUE(change_mode(0644).ok());
+  ASSERT_TRUE(open(owner, "/f", wire::kOpenRead | wire::kOpenWrite).ok());
+  const wire::Capability owners = *last<wire::NodeReply>().capability();
+  ASSERT_TRUE(open(reader, "/f", wire::kOpenRead).ok());
+  const wire::Capability readers = *last<wire::NodeReply>().capability();
+  EXPECT_TRUE(renew(reader, readers).ok());
+  ASSERT_TRUE(change_mode(0000).ok());
+  EXPECT_EQ(renew(reader, readers).code(), Code::permission);
+  EXPECT_TRUE(renew(owner, owners).ok()) << "he could change it back";
+  EXPECT_EQ(renew(owner, key_.sign(owners.file() + 100, wire::kRightRead, 1000, clock_.wall())).code(),
+            Code::stale)
+      << "there is no such file";
 }
 
 TEST_F(MetaServerTest, CommitTakesAGenuineWriteCapability) {

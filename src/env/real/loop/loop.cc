@@ -74,6 +74,7 @@ void Loop::wait_for_events(Nanos timeout) {
 int Loop::take_events(const timespec* patience) {
   std::array<epoll_event, kEventsPerTurn> events;
   const int count = ::epoll_pwait2(epoll_, events.data(), kEventsPerTurn, patience, nullptr);
+  looked_ = clock_.now();
   // Only marks and posts: nothing that runs here could destroy a watch further down the list.
   for (int i = 0; i < count; ++i) {
     const epoll_event& event = events[static_cast<std::size_t>(i)];

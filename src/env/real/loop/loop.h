@@ -72,6 +72,9 @@ class Loop {
   // computes has the core, so a quiet process uses no CPU. Off (0) unless asked for.
   void set_spin(Nanos limit) { spin_limit_ = limit; }
 
+  // When the loop last looked at its descriptors.
+  [[nodiscard]] Nanos looked() const { return looked_; }
+
   // Resumes after the loop has looked at its descriptors: for work that would otherwise keep others waiting.
   auto next_turn() {
     struct Awaiter : Timer {
@@ -106,6 +109,7 @@ class Loop {
   RealClock clock_;
   int epoll_ = -1;  // made with the first watch
   bool stopped_ = false;
+  Nanos looked_;
   Nanos spin_limit_;
   std::uint32_t spin_pause_ = 0;  // waits to go until the next spin
   std::uint32_t spin_misses_ = 0;

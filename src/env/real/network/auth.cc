@@ -191,6 +191,7 @@ Result<Verified> Authenticator::verify_key(const Exchange& exchange, std::span<c
       const Owner owner = options_.owner.value_or(Owner{::geteuid(), ::getegid()});
       verified.peer.uid = owner.uid;
       verified.peer.gid = owner.gid;
+      verified.peer.any_user = true;
       verified.key = key;
       return verified;
     }
@@ -216,6 +217,7 @@ Result<Verified> Authenticator::verify_munge(const Exchange& exchange, std::span
   Peer& peer = verified.peer;
   peer.uid = decoded->uid;
   peer.gid = decoded->gid;
+  peer.any_user = decoded->uid == 0;
   if (options_.root_squash) {
     if (peer.uid == 0) peer.uid = kNobody;
     if (peer.gid == 0) peer.gid = kNobody;

@@ -1,12 +1,10 @@
 #include <fmt/format.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <type_traits>
 
 #include "env/real/network/mover.h"
@@ -16,35 +14,6 @@ namespace tutti {
 namespace {
 
 constexpr std::size_t kMostSegments = 1024;  // IOV_MAX of the kernel
-
-// While it lives, the calling thread has the real and effective ids of the client, and root only as its saved
-// id, so that the kernel's checks are the client's. The library's setresuid would change all threads: hence
-// the raw calls.
-class BorrowedIds {
- public:
-  BorrowedIds(uid_t uid, gid_t gid) {
-    if (::geteuid() != 0 || (uid == 0 && gid == 0)) return;
-    old_gid_ = ::getgid();
-    gid_taken_ = ::syscall(SYS_setresgid, gid, gid, -1) == 0;
-    uid_taken_ = gid_taken_ && ::syscall(SYS_setresuid, uid, uid, 0) == 0;
-    if (!uid_taken_) error_ = errno;
-  }
-  BorrowedIds(const BorrowedIds&) = delete;
-  BorrowedIds& operator=(const BorrowedIds&) = delete;
-  // Going on with somebody else's ids would be worse than to end here.
-  ~BorrowedIds() {
-    if (uid_taken_ && ::syscall(SYS_setresuid, 0, 0, 0) != 0) std::abort();
-    if (gid_taken_ && ::syscall(SYS_setresgid, old_gid_, old_gid_, -1) != 0) std::abort();
-  }
-  // 0, or why the ids could not be taken.
-  [[nodiscard]] int error() const { return error_; }
-
- private:
-  gid_t old_gid_ = 0;
-  bool uid_taken_ = false;
-  bool gid_taken_ = false;
-  int error_ = 0;
-};
 
 // The places behind the first `within` bytes, as far as `parts` reaches. Returns how many were written.
 template <typename Byte>
@@ -61,6 +30,12 @@ std::size_t slice_places(std::span<const std::span<Byte>> places, std::size_t wi
 }
 
 }  // namespace
+
+Status CmaMover::allowed(const Peer& peer) {
+  if (peer.uid == ::geteuid()) return {};
+  return {Code::unsupported,
+          fmt::format("{} is of another user than this process ({})", peer.name, ::geteuid())};
+}
 
 Status CmaMover::failure(Way way, int error) const {
   const char* what = way == Way::from_peer ? "read memory of" : "write memory of";
@@ -93,8 +68,6 @@ Status CmaMover::move(const Region& region, Bytes offset, std::span<const std::s
     return {Code::invalid, fmt::format("move {} bytes at {} of region {}, which is {} long", length,
                                        offset.count(), region.id, total)};
   }
-  const BorrowedIds ids(uid_, gid_);
-  if (ids.error() != 0) return Status::from_errno(ids.error(), fmt::format("take the ids of uid {}", uid_));
   std::array<iovec, kMostSegments> remote;
   std::array<iovec, kMostSegments> local;
   std::size_t within = 0;  // the first of the places, whose begin has been moved

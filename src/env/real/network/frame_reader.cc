@@ -93,6 +93,7 @@ void FrameReader::take_trailer() {
 }
 
 Status FrameReader::bulk_arrived(std::size_t count, BulkSink& sink) {
+  bulk_bytes_ += count;
   bulk_at_ += count;
   bulk_left_ -= count;
   if (bulk_left_ > 0 || trailer_left_ > 0) return {};

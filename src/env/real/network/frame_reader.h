@@ -56,6 +56,9 @@ class FrameReader {
   // Bodies of bulk frames that are in the buffer go to the sink.
   Result<std::optional<Frame>> next(BulkSink& sink);
 
+  // Of the bodies of bulk frames, so far.
+  [[nodiscard]] std::uint64_t bulk_bytes() const { return bulk_bytes_; }
+
   struct Filled {
     bool drained = false;  // the socket had no more
     bool end = false;      // the peer has closed
@@ -93,6 +96,7 @@ class FrameReader {
   std::deque<FileDescriptor> files_;
 
   bool in_bulk_ = false;
+  std::uint64_t bulk_bytes_ = 0;
   std::size_t bulk_at_ = 0;       // of the body
   std::size_t bulk_left_ = 0;     // of the body
   std::size_t trailer_left_ = 0;  // after it: padding and tag

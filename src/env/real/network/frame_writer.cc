@@ -232,6 +232,7 @@ Task<Status> FrameWriter::send_bulk(std::uint16_t type, std::uint64_t id, std::v
       break;
     }
     turn.left -= *sent;
+    bulk_bytes_ += *sent;
     parts = advance(parts, *sent);
     if (turn.left == 0) co_return Status();
     bulk_under_way_ = true;

@@ -43,6 +43,9 @@ class FrameWriter {
   Task<Status> send_bulk(std::uint16_t type, std::uint64_t id, std::vector<std::byte> prefix,
                          std::vector<iovec> memory, std::vector<std::byte> suffix);
 
+  // Of bulk frames, that the socket has taken so far.
+  [[nodiscard]] std::uint64_t bulk_bytes() const { return bulk_bytes_; }
+
   // Writes what the socket takes without waiting, for a connection about to be closed.
   void flush_once();
   // Ends every waiting operation and refuses new ones with `status`.
@@ -75,6 +78,7 @@ class FrameWriter {
   std::size_t queue_start_ = 0;
   std::size_t zeros_owed_ = 0;   // the rest of an abandoned bulk frame; goes before the queue
   bool bulk_under_way_ = false;  // part of a bulk frame is written, the rest goes before all else
+  std::uint64_t bulk_bytes_ = 0;
   bool flushing_ = false;
   Semaphore bulk_turn_;
   Event flushed_;  // nothing is queued

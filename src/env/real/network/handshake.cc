@@ -62,6 +62,7 @@ std::uint16_t type_of(TransportFrame type) { return static_cast<std::uint16_t>(t
 
 Status probe_memory(const Peer& peer, const Hello& hello) {
   if ((hello.flags & kMayUseCma) == 0) return {Code::unsupported, "the client does not want it"};
+  TUTTI_TRY(CmaMover::allowed(peer));
   std::array<std::uint64_t, 2> seen{};
   TUTTI_TRY(CmaMover(peer).probe(hello.probe, std::as_writable_bytes(std::span(seen))));
   if (seen != hello.cookie)

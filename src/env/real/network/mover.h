@@ -32,14 +32,17 @@ class Mover {
 
 // Copies straight between the two processes with process_vm_readv and process_vm_writev; never suspends.
 //
-// A server that runs as root takes the client's ids for the call, so that the kernel refuses what the
-// client's user may not touch, such as a client that has executed a setuid program.
+// Only between processes of one user. The memory of another user's process may block whoever touches it for as long as
+// that user likes (a mapped file of a file system that does not answer), and a server with the rights to touch it may touch
+// what the user may not, such as a setuid program that took the client's place. Clients bring in their memory before they
+// name it (client/transfer/send.h), so that a server of the same user does not wait for it either.
 class CmaMover final : public Mover {
  public:
   explicit CmaMover(const Peer& peer)
-      : pid_(static_cast<pid_t>(peer.pid)),
-        uid_(static_cast<uid_t>(peer.uid)),
-        gid_(static_cast<gid_t>(peer.gid)) {}
+      : pid_(static_cast<pid_t>(peer.pid)), uid_(static_cast<uid_t>(peer.uid)) {}
+
+  // Whether this process may use it with the peer.
+  static Status allowed(const Peer& peer);
 
   [[nodiscard]] bool needs_segments() const override { return true; }
   Task<Status> pull(const Region& from, Bytes offset, Places into) override;
@@ -56,7 +59,6 @@ class CmaMover final : public Mover {
 
   pid_t pid_;
   uid_t uid_;
-  gid_t gid_;
 };
 
 }  // namespace tutti

@@ -1,8 +1,10 @@
 #include "env/real/network/socket_connection.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <utility>
 
 #include "env/real/network/shared_descriptor.h"
@@ -127,6 +129,27 @@ Task<Result<Frame>> SocketConnection::receive_any() {
   }
 }
 
+// The peer closes its end when it has seen ours closed, and moves nothing after that.
+void SocketConnection::release() {
+  if (!closed_ && cma_ != nullptr && ::shutdown(fd_, SHUT_WR) == 0) {
+    pollfd end{fd_, 0, 0};  // POLLHUP: the other end is closed too
+    const Nanos deadline = loop_.clock().now() + kReleaseTime;
+    for (Nanos now = loop_.clock().now(); now < deadline; now = loop_.clock().now()) {
+      const auto milliseconds = static_cast<int>((deadline - now).count() / 1'000'000 + 1);
+      if (::poll(&end, 1, milliseconds) >= 0 || errno != EINTR) break;
+    }
+  }
+  close();
+}
+
+bool SocketConnection::closed_unseen() {
+  if (cma_ == nullptr || loop_.clock().now() - loop_.looked() < kReleaseTime / 2) return false;
+  pollfd end{fd_, POLLRDHUP, 0};
+  if (::poll(&end, 1, 0) <= 0) return false;
+  lose(Status(Code::unavailable, peer_.name + " has closed the connection"));
+  return true;
+}
+
 void SocketConnection::close() { lose(Status(Code::unavailable, "the connection is closed")); }
 
 void SocketConnection::lose(Status reason) {
@@ -154,11 +177,11 @@ void SocketConnection::withdraw(std::uint64_t region) {
 
 // No task of their own while the connection is open: bulk data has one in the mover.
 Task<Status> SocketConnection::pull(const Region& from, Bytes offset, Places into) {
-  return closed_ ? refuse(unavailable(reason_)) : mover().pull(from, offset, into);
+  return closed_ || closed_unseen() ? refuse(unavailable(reason_)) : mover().pull(from, offset, into);
 }
 
 Task<Status> SocketConnection::push(ConstPlaces from, const Region& to, Bytes offset) {
-  return closed_ ? refuse(unavailable(reason_)) : mover().push(from, to, offset);
+  return closed_ || closed_unseen() ? refuse(unavailable(reason_)) : mover().push(from, to, offset);
 }
 
 void SocketConnection::established(Peer peer, bool by_cross_memory_attach) {

@@ -30,11 +30,14 @@ class SocketConnection final : public Connection {
   Task<Result<Frame>> receive() override;
   void close() override;
   [[nodiscard]] bool closed() const override { return closed_; }
+  void release() override;
   std::uint64_t expose(std::span<const Segment> segments, Access access) override;
   void withdraw(std::uint64_t region) override;
   [[nodiscard]] bool needs_segments() const override { return mover().needs_segments(); }
   Task<Status> pull(const Region& from, Bytes offset, Places into) override;
   Task<Status> push(ConstPlaces from, const Region& to, Bytes offset) override;
+  [[nodiscard]] bool moves_at_once() const override { return cma_ != nullptr; }
+  [[nodiscard]] std::uint64_t moved() const override { return reader_.bulk_bytes() + writer_.bulk_bytes(); }
 
   [[nodiscard]] bool takes_files() const override { return takes_files_; }
   bool give(std::uint64_t key, const SharedFile& file) override;
@@ -64,6 +67,8 @@ class SocketConnection final : public Connection {
  private:
   SocketConnection(Loop& loop, int fd, std::size_t queue_limit);
   void lose(Status reason);
+  // Of bulk data by cross-memory attach: whether the peer has closed while this process did not run.
+  bool closed_unseen();
   Task<void> watch_process();
   // A frame of the transport.
   Status on_frame(const Frame& frame);

@@ -126,6 +126,7 @@ class SimConnection final : public Connection {
   Task<Status> push(ConstPlaces from, const Region& to, Bytes offset) override {
     return transfer_at(link_, side_, to.id, offset, from);
   }
+  [[nodiscard]] std::uint64_t moved() const override { return end().moved; }
 
  private:
   [[nodiscard]] End& end() const { return link_->ends[side_]; }

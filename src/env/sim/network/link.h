@@ -126,6 +126,7 @@ struct End {
   Nanos last_arrival;   // nothing arrives before this: order
   Nanos last_wake;      // no frame reaches its process before this: order
   std::uint64_t unread = 0;
+  std::uint64_t moved = 0;  // bytes of the pulls and pushes that were started here
   Packet* first = nullptr;  // arrived, not yet received
   Packet* last = nullptr;
   Packet* current = nullptr;  // its payload is in the hands of the user

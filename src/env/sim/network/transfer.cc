@@ -98,6 +98,7 @@ void Transfer::chunk_arrived(Hop* hop) {
   if (!self.result_.ok()) return self.finish(std::move(self.result_));
   if (!self.copy(lane.length)) return self.finish(self.check());
   self.arrived_ += lane.length;
+  self.link_->ends[self.side_].moved += lane.length;
   if (self.arrived_ == self.length_) return self.finish(Status());
   if (self.launched_ < self.length_) self.launch(lane);
 }

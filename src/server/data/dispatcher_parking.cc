@@ -1,0 +1,188 @@
+// The dispatcher and clients that make no progress: see parking.h.
+#include <algorithm>
+#include <utility>
+
+#include "env/combine.h"
+#include "server/data/dispatcher.h"
+
+namespace tutti {
+namespace {
+
+// Asked when a stall would be over: whether bytes have moved since it was asked last.
+class HasMoved {
+ public:
+  explicit HasMoved(const Connection& connection) : connection_(connection), seen_(connection.moved()) {}
+  bool operator()() {
+    const std::uint64_t before = std::exchange(seen_, connection_.moved());
+    return seen_ != before;
+  }
+
+ private:
+  const Connection& connection_;
+  std::uint64_t seen_;
+};
+
+}  // namespace
+
+Task<Status> Dispatcher::pull(Turn& turn, Bytes at, Places into) {
+  ClientSession& session = *turn.transfer.session;
+  Connection& connection = *session.connection;
+  Status status =
+      co_await with_timeout(env_.clock, limits_.stall, connection.pull(turn.transfer.region, at, into),
+                            "pull", HasMoved(connection));
+  turn.stalled = status.code() == Code::timed_out;
+  co_return status;
+}
+
+Task<Status> Dispatcher::pull_in_time(Transfer& transfer, Bytes at, Places into) {
+  ClientSession& session = *transfer.session;
+  Task<Status> pull = session.connection->pull(transfer.region, at, into);
+  if (session.connection->moves_at_once()) co_return co_await std::move(pull);
+  Status status = co_await with_timeout(env_.clock, limits_.transfer_limit, std::move(pull), "pull");
+  if (status.code() == Code::timed_out) give_up(session, "send");
+  co_return status;
+}
+
+Task<Status> Dispatcher::push(Transfer& transfer, ConstPlaces from, Bytes at) {
+  ClientSession& session = *transfer.session;
+  Connection& connection = *session.connection;
+  if (session.pace.unread == 0) {
+    Status status = co_await with_timeout(
+        env_.clock, limits_.stall, connection.push(from, transfer.region, at), "push", HasMoved(connection));
+    if (status.code() != Code::timed_out) co_return status;
+  }
+  const Bytes length(length_of(from));
+  if (!parked_bytes_.room(length))
+    co_return Status(Code::busy, "too much waits for clients that do not take it: repeat");
+  std::vector<std::byte> bytes(length.count());
+  MemorySink copy(bytes);
+  TUTTI_CO_TRY(co_await copy.take(0_B, from));
+  parked_bytes_.add(length);
+  ++session.pace.unread;
+  ++transfer.tasks;
+  session.task_began();
+  scope_.spawn(push_parked(transfer, std::move(bytes), at));
+  co_return Status();
+}
+
+Task<void> Dispatcher::push_parked(Transfer& transfer, std::vector<std::byte> bytes, Bytes at) {
+  ClientSession& session = *transfer.session;
+  const std::span<const std::byte> piece(bytes);
+  Status status = co_await with_timeout(env_.clock, limits_.transfer_limit,
+                                        session.connection->push(only(piece), transfer.region, at), "push");
+  if (status.code() == Code::timed_out) give_up(session, "take");
+  if (!status.ok()) transfer.fail(std::move(status));
+  parked_bytes_.release(Bytes(bytes.size()));
+  if (--session.pace.unread == 0) {
+    for (Transfer* other : transfers_.in_state(TransferState::parked)) {
+      if (other->session.get() == &session && !other->write) unpark(*other);
+    }
+  }
+  pull_parked();
+  leave(transfer);
+  dispatch();
+}
+
+bool Dispatcher::must_park(const Transfer& transfer, Nanos now) {
+  const ClientSession& session = *transfer.session;
+  const Connection& connection = *session.connection;
+  if (transfer.work != Work::transfer || connection.moves_at_once() || connection.closed() ||
+      !transfer.status.ok()) {
+    return false;
+  }
+  if (!transfer.write) return session.pace.unread > 0 && !transfer.inside_reply;
+  const bool has_bytes = transfer.pulled ? transfer.pulled->is_set() : transfer.held.length > 0_B;
+  return !has_bytes && session.pace.slow(now);
+}
+
+// The policy has just chosen it.
+void Dispatcher::park(Transfer& transfer, Nanos now) {
+  policy_->served(transfer.request.id, 0_B, false, now);
+  policy_->drop(transfer.request.id, now);
+  transfer.enter(TransferState::parked);
+  --queued_;
+  ++parked_;
+  if (transfer.pulled) ++transfer.session->pace.late;
+  if (!transfer.session->pace.pulling) pull_parked();
+}
+
+void Dispatcher::park(Turn& turn) {
+  Transfer& transfer = turn.transfer;
+  if (transfer.session->connection->closed()) {
+    transfer.fail(Status(Code::unavailable, "the client is gone"));
+    return end_task(turn);
+  }
+  const Nanos now = env_.clock.now();
+  transfer.session->pace.stalled(now);
+  if (transfer.generation == generation_) {
+    policy_->served(transfer.request.id, 0_B, false, now);
+    policy_->drop(transfer.request.id, now);
+  }
+  accounting_.returned(transfer.account, now);
+  transfer.done = turn.begin;
+  transfer.enter(TransferState::parked);
+  --in_service_;
+  ++parked_;
+  ++transfer.session->queued;
+  leave(transfer);
+  if (transfer.pulled && transfer.pulled->is_set()) {
+    unpark(transfer);  // it ended in the same moment
+  } else if (transfer.pulled) {
+    ++transfer.session->pace.late;
+  }
+  pull_parked();
+  dispatch();
+}
+
+void Dispatcher::unpark(Transfer& transfer) {
+  transfer.enter(TransferState::queued);
+  --parked_;
+  ++queued_;
+  policy_->add(transfer.request, env_.clock.now());
+  transfer.generation = generation_;
+}
+
+void Dispatcher::pull_parked() {
+  if (parked_ == 0) return;
+  for (Transfer* transfer : transfers_.in_state(TransferState::parked)) {
+    Pace& pace = transfer->session->pace;
+    if (!transfer->write || transfer->pulled || pace.pulling) continue;
+    const Bytes length = std::min(transfer->length - transfer->done, ParkedBytes::kPiece);
+    if (!parked_bytes_.room(length)) return;
+    parked_bytes_.add(length);
+    pace.pulling = true;
+    transfer->held = Extent{transfer->done, length};
+    transfer->inside.resize(length.count());
+    ++transfer->tasks;
+    transfer->session->task_began();
+    scope_.spawn(pull_parked(*transfer));
+  }
+}
+
+Task<void> Dispatcher::pull_parked(Transfer& transfer) {
+  const std::span<std::byte> place(transfer.inside);
+  Status status = co_await pull_in_time(transfer, transfer.held.offset, only(place));
+  if (!status.ok()) transfer.fail(std::move(status));
+  if (transfer.state == TransferState::parked) unpark(transfer);
+  leave(transfer);
+  dispatch();
+}
+
+// A parked write had the turn for which its bytes were pulled, or goes.
+void Dispatcher::release_held(Transfer& transfer) {
+  if (transfer.held.length == 0_B) return;
+  parked_bytes_.release(transfer.held.length);
+  transfer.held = {};
+  transfer.inside.clear();
+  transfer.session->pace.pulling = false;
+  pull_parked();
+}
+
+void Dispatcher::give_up(ClientSession& session, const char* what) {
+  if (session.connection->closed()) return;
+  env_.log.warn("{}: it did not {} its bytes for {}: connection closed", session.connection->peer().name,
+                what, to_string(limits_.transfer_limit));
+  session.connection->close();
+}
+
+}  // namespace tutti
