@@ -64,6 +64,7 @@ class ServerSession {
   template <typename Reply>
   Task<Result<Channel::Reply>> call(std::uint16_t type, std::span<const std::byte> payload);
 
+  [[nodiscard]] bool connected() const { return channel_ && !channel_->closed(); }
   // One attempt to connect, no repetition; one that is connected already is.
   Task<Result<std::shared_ptr<Channel>>> connect_once(Nanos patience);
   // Asks for the time, if there is a connection, and tells the cluster clock.
@@ -80,7 +81,6 @@ class ServerSession {
  private:
   static constexpr int kMostRenewals = 3;  // for one request
 
-  [[nodiscard]] bool connected() const { return channel_ && !channel_->closed(); }
   // A connected channel. `since` is when the caller's request began.
   Task<Result<std::shared_ptr<Channel>>> ready(Nanos since);
   // After a failed attempt: waits a little, or returns why it is time to give up.
@@ -107,7 +107,7 @@ class ServerSession {
 template <typename Request>
 Task<Status> ServerSession::ask(Request& request) {
   const Nanos since = env_.clock.now();
-  Nanos asked = since;
+  Nanos asked = env_.clock.steady();
   Nanos backoff;
   for (int renewals = 0;;) {
     std::shared_ptr<Channel> channel;
@@ -117,7 +117,7 @@ Task<Status> ServerSession::ask(Request& request) {
       auto made = co_await ready(since);
       if (!made.ok()) co_return made.status();
       channel = *std::move(made);
-      asked = env_.clock.now();
+      asked = env_.clock.steady();
     }
     builder_.Clear();
     const Result<std::span<const std::byte>> message = request.message(builder_, channel);
@@ -135,7 +135,7 @@ Task<Status> ServerSession::ask(Request& request) {
         co_return std::move(answer.status);
       }
     }
-    asked = env_.clock.now();
+    asked = env_.clock.steady();
   }
 }
 

@@ -37,4 +37,8 @@ Task<Result<Bytes>> ask_server(FileServers servers, CapabilityHolder& capability
 // slot. The capability must give kRightLength for it.
 Task<Result<Bytes>> ask_every_server(FileServers servers, CapabilityHolder& capability, Question question);
 
+// One attempt to make a session with every server of the file that has none, all at once. What fails is left to the
+// requests that need the session.
+Task<void> connect_every_server(FileServers servers, Nanos patience);
+
 }  // namespace tutti
