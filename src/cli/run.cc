@@ -8,6 +8,7 @@
 #include "cli/client.h"
 #include "cli/command.h"
 #include "cli/installed.h"
+#include "cli/static_program.h"
 
 namespace tutti::cli {
 namespace {
@@ -17,10 +18,9 @@ struct RunOptions {
   std::vector<std::string> command;
 };
 
-constexpr const char* kLibrary = "libtutti_mpi.so";
-
-Result<std::string> find_library() {
-  auto found = find_installed(kLibrary, "", "../mpi");
+// For MPI-IO, and for POSIX calls on the same names.
+Result<std::string> find_mpi_library() {
+  auto found = find_installed("libtutti_mpi.so", "", "../mpi");
   if (found.code() != Code::not_found) return found;
   return found.status().with_context(
       "this Tutti was built without an MPI library; install Open MPI or MPICH and build it again");
@@ -33,8 +33,10 @@ void append_to(const char* name, char separator, const std::string& value) {
 }
 
 Status set_environment(const Globals& globals, const RunOptions& options) {
-  const auto library = find_library();
-  if (!library.ok()) return library.status();
+  const auto mpi_library = find_mpi_library();
+  if (!mpi_library.ok()) return mpi_library.status();
+  const auto posix_library = find_installed("libtutti_posix.so", "", "../posix");
+  if (!posix_library.ok()) return posix_library.status();
   const ClusterChoice choice = cluster_choice(globals);
   if (const auto config = load_cluster(choice, &environment_variable); !config.ok()) return config.status();
   const auto cluster = cluster_file(choice, &environment_variable);
@@ -50,13 +52,27 @@ Status set_environment(const Globals& globals, const RunOptions& options) {
     if (!application.ok()) return application.status().with_context("--application");
     ::setenv("TUTTI_APPLICATION", globals.application.c_str(), 1);
   }
-  append_to("LD_PRELOAD", ':', *library);
+  append_to("LD_PRELOAD", ':', *mpi_library);
+  append_to("LD_PRELOAD", ':', *posix_library);
   ::setenv("TUTTI_CLUSTER", cluster->c_str(), 1);
   if (!globals.patience.empty()) ::setenv("TUTTI_PATIENCE", globals.patience.c_str(), 1);
   return {};
 }
 
+// The launcher's words name the program somewhere.
+Status check_program(const RunOptions& options) {
+  for (const std::string& word : options.command) {
+    if (!has_mpi_inside(word)) continue;
+    return {Code::unsupported,
+            fmt::format("{} is linked statically with its MPI library, so its files would not be on Tutti: link it "
+                        "dynamically",
+                        word)};
+  }
+  return {};
+}
+
 int run_program(const Globals& globals, const RunOptions& options) {
+  if (const Status usable = check_program(options); !usable.ok()) return report("run", usable);
   if (const Status ready = set_environment(globals, options); !ready.ok()) return report("run", ready);
   std::vector<char*> arguments;
   for (const std::string& word : options.command) arguments.push_back(const_cast<char*>(word.c_str()));

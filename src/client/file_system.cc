@@ -154,6 +154,7 @@ FileSystem::FileSystem(Env env, ClusterMap map, ClientOptions options)
 
 FileSystem::~FileSystem() = default;
 
+bool FileSystem::locking() const { return impl_->locks.busy(); }
 const ClusterMap& FileSystem::map() const { return impl_->map; }
 std::uint64_t FileSystem::client_id() const { return impl_->options.client; }
 std::uint64_t FileSystem::application() const { return impl_->options.application; }

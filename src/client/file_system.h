@@ -193,6 +193,10 @@ class OpenFile {
   // metadata server broke, or the server was away for too long. A quick restart of it costs no lock.
   Task<Status> unlock(LockId lock);
 
+  // Makes the sessions with the file's servers that are not there yet, one attempt each, so that the first transfer finds
+  // them: one that nobody drives for a while after it began cannot make any. What fails shows in the transfers.
+  Task<void> connect(Nanos patience);
+
   // What FileSystem::adopt() needs. It holds the capability: only for processes of the same user.
   [[nodiscard]] std::vector<std::byte> share() const;
 
@@ -241,6 +245,9 @@ class FileSystem {
   Task<Result<ClusterPolicy>> set_policy(std::string policy);
   // The accounts of the data servers together; those that do not answer within `patience` are named.
   Task<ApplicationReport> applications(Nanos patience);
+
+  // Whether a lock is held or asked for: others may wait for it, so the client should be driven until it is not.
+  [[nodiscard]] bool locking() const;
 
   [[nodiscard]] const ClusterMap& map() const;
   [[nodiscard]] std::uint64_t client_id() const;

@@ -42,6 +42,7 @@ class LockKeeper::LockRequest {
         number_(number),
         reclaim_(reclaim),
         patience_(patience) {
+    ++keeper.asking_;
     const Nanos now = keeper.env_.clock.now();
     deadline_ = now + std::min(patience, Nanos::max() - now);
   }
@@ -49,6 +50,7 @@ class LockKeeper::LockRequest {
   LockRequest& operator=(const LockRequest&) = delete;
   // A request that is destroyed before it has an answer may be granted all the same.
   ~LockRequest() {
+    --keeper_.asking_;
     if (asked_on_) keeper_.scope_.spawn(keeper_.forget(asked_on_, number_));
   }
 

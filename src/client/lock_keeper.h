@@ -44,6 +44,8 @@ class LockKeeper {
   void lose(std::uint64_t number);
   // Code::stale if it was lost, Code::invalid if there is no such lock.
   Task<Status> release(std::uint64_t number);
+  // Whether a lock is held or asked for.
+  [[nodiscard]] bool busy() const { return asking_ > 0 || !held_.empty(); }
 
  private:
   struct Lock {
@@ -64,6 +66,7 @@ class LockKeeper {
   const Env& env_;
   ServerSession& meta_;
   std::uint64_t next_ = 0;
+  std::size_t asking_ = 0;  // requests for a lock under way
   std::map<std::uint64_t, Lock> held_;
   Nanos lease_ = 30_s;
   bool keeping_ = false;

@@ -24,7 +24,7 @@ wire::Tag RequestTags::next(Bytes bottleneck) {
 
 void RequestTags::refresh_clock() {
   const bool settled = cluster_clock_.samples() >= kClockSamples;
-  const bool fresh = settled && env_.clock.now() - cluster_clock_.sampled() < kClockRefresh;
+  const bool fresh = settled && env_.clock.steady() - cluster_clock_.sampled() < kClockRefresh;
   if (!correct_clock_ || fresh || measuring_) return;
   measuring_ = true;
   scope_.spawn(measure_clock());

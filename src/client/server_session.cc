@@ -92,7 +92,7 @@ Task<Result<std::shared_ptr<Channel>>> ServerSession::attempt() {
   const auto program = builder.CreateString(info_.program);
   builder.Finish(wire::CreateSessionRequest(builder, wire::kProtocolVersion, info_.client, info_.application,
                                             job, program));
-  const Nanos sent = env_.clock.now();
+  const Nanos sent = env_.clock.steady();
   auto reply = co_await channel->call(wire::request_type(wire::Type::session), wire::bytes(builder));
   if (!reply.ok()) co_return reply.status();
   const auto* message = wire::parse<wire::SessionReply>(reply->payload);
@@ -103,7 +103,7 @@ Task<Result<std::shared_ptr<Channel>>> ServerSession::attempt() {
     co_return Status(Code::invalid, fmt::format("{} at {} belongs to another cluster", name_, address_));
   }
   if (cluster_clock_ != nullptr)
-    cluster_clock_->sample(sent, env_.clock.now(), Nanos(message->server_wall()));
+    cluster_clock_->sample(sent, env_.clock.steady(), Nanos(message->server_wall()));
   co_return channel;
 }
 
@@ -112,12 +112,12 @@ Task<void> ServerSession::measure_clock() {
   if (cluster_clock_ == nullptr || !channel || channel->closed()) co_return;
   flatbuffers::FlatBufferBuilder builder(64);
   builder.Finish(wire::CreateClusterRequest(builder));
-  const Nanos sent = env_.clock.now();
+  const Nanos sent = env_.clock.steady();
   const auto reply = co_await channel->call(wire::request_type(wire::Type::cluster), wire::bytes(builder));
   if (!reply.ok()) co_return;
   const auto* message = wire::parse<wire::ClusterReply>(reply->payload);
   if (message == nullptr || !wire::status_of(*message).ok()) co_return;
-  cluster_clock_->sample(sent, env_.clock.now(), Nanos(message->wall()));
+  cluster_clock_->sample(sent, env_.clock.steady(), Nanos(message->wall()));
 }
 
 Task<Status> ServerSession::pause(Nanos since, const Status& failure, Nanos& backoff) {

@@ -69,6 +69,7 @@ class ServerSession {
   Task<Result<std::shared_ptr<Channel>>> connect() { return ready(env_.clock.now()); }
   // The present one, or the last; null before the first.
   [[nodiscard]] const std::shared_ptr<Channel>& channel() const { return channel_; }
+  [[nodiscard]] bool connected() const { return channel_ && !channel_->closed(); }
   // One attempt to connect, no repetition; one that is connected already is.
   Task<Result<std::shared_ptr<Channel>>> connect_once(Nanos patience);
   // Asks for the time, if there is a connection, and tells the cluster clock.
@@ -88,7 +89,6 @@ class ServerSession {
  private:
   static constexpr int kMostRenewals = 3;  // for one request
 
-  [[nodiscard]] bool connected() const { return channel_ && !channel_->closed(); }
   // A connected channel. `since` is when the caller's request began.
   Task<Result<std::shared_ptr<Channel>>> ready(Nanos since);
   // After a failed attempt: waits a little, or returns why it is time to give up.
@@ -117,7 +117,7 @@ class ServerSession {
 template <typename Request>
 Task<Status> ServerSession::ask(Request& request) {
   const Nanos since = env_.clock.now();
-  Nanos asked = since;
+  Nanos asked = env_.clock.steady();
   Nanos backoff;
   for (int renewals = 0;;) {
     std::shared_ptr<Channel> channel;
@@ -127,7 +127,7 @@ Task<Status> ServerSession::ask(Request& request) {
       auto made = co_await ready(since);
       if (!made.ok()) co_return made.status();
       channel = *std::move(made);
-      asked = env_.clock.now();
+      asked = env_.clock.steady();
     }
     builder_.Clear();
     const Result<std::span<const std::byte>> message = request.message(builder_, channel);
@@ -145,7 +145,7 @@ Task<Status> ServerSession::ask(Request& request) {
         co_return std::move(answer.status);
       }
     }
-    asked = env_.clock.now();
+    asked = env_.clock.steady();
   }
 }
 

@@ -15,8 +15,11 @@ class Clock {
   Clock& operator=(const Clock&) = delete;
   virtual ~Clock() = default;
 
-  // Steady: never goes back. Timers of the executor are in this time.
+  // Never goes back. Timers of the executor are in this time. It may stand still while nobody looks: patience counts
+  // in it.
   [[nodiscard]] virtual Nanos now() const = 0;
+  // The same, but it never stands still: for what was agreed with others.
+  [[nodiscard]] virtual Nanos steady() const { return now(); }
   // Since 1970, as this node believes; may be skewed and may jump.
   [[nodiscard]] virtual Nanos wall() const = 0;
 

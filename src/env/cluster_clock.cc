@@ -26,7 +26,7 @@ void ClusterClock::sample(Nanos sent, Nanos received, Nanos server_wall) {
 
 Nanos ClusterClock::error() const {
   if (!known()) return Nanos::max();
-  return bound_ + (clock_.now() - measured_) / kDriftDivisor;
+  return bound_ + (clock_.steady() - measured_) / kDriftDivisor;
 }
 
 }  // namespace tutti

@@ -28,9 +28,9 @@ class ClusterClock {
   // When the last of them came, whether or not it counts.
   [[nodiscard]] Nanos sampled() const { return sampled_; }
   // Since 1970.
-  [[nodiscard]] Nanos now() const { return known() ? clock_.now() + base_ : clock_.wall(); }
+  [[nodiscard]] Nanos now() const { return known() ? clock_.steady() + base_ : clock_.wall(); }
   // When, on the own steady clock, the cluster's clock will show `wall`.
-  [[nodiscard]] Nanos steady_at(Nanos wall) const { return clock_.now() + (wall - now()); }
+  [[nodiscard]] Nanos steady_at(Nanos wall) const { return clock_.steady() + (wall - now()); }
   // The largest error of now() that delays and drift explain; max() without a sample.
   [[nodiscard]] Nanos error() const;
 

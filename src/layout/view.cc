@@ -16,11 +16,11 @@ Status FileView::validate(bool writable) const {
             fmt::format("the view's filetype has {} bytes, its etype {}: use a filetype made of whole etypes",
                         filetype.size(), etype_size)};
   }
-  if (filetype.true_lb() < 0) return {Code::invalid, "the view's filetype has a negative displacement"};
-  if (!filetype.sorted()) return {Code::invalid, "the displacements of the view's filetype descend"};
-  if (filetype.extent() <= 0) return {Code::invalid, "the extent of the view's filetype is not positive"};
+  if (filetype.true_lb() < 0) return {Code::io_error, "the view's filetype has a negative displacement"};
+  if (!filetype.sorted()) return {Code::io_error, "the displacements of the view's filetype descend"};
+  if (filetype.extent() <= 0) return {Code::io_error, "the extent of the view's filetype is not positive"};
   if (writable && !filetype.ascending())
-    return {Code::invalid, "the view's filetype overlaps itself: open the file for reading only"};
+    return {Code::io_error, "the view's filetype overlaps itself: open the file for reading only"};
   return {};
 }
 

@@ -20,7 +20,8 @@ struct FileView {
 
   // Whether the standard allows it: the displacement is not negative, etype and filetype have bytes, the
   // filetype is made of whole etypes, and its displacements are neither negative nor descending; for a view
-  // to be written through, no byte is in it twice.
+  // to be written through, no byte is in it twice. Code::invalid for numbers, Code::io_error for a filetype that cannot
+  // be one.
   [[nodiscard]] Status validate(bool writable) const;
 
   [[nodiscard]] bool contiguous() const { return filetype.contiguous(); }

@@ -18,7 +18,7 @@
   X(File_read_ordered_begin) X(File_write_ordered_begin)
 
 #define TUTTI_MPI_FUNCTIONS(X)                                                                              \
-  X(Init) X(Init_thread) X(Finalize)                                                                        \
+  X(Init) X(Init_thread)                                                                                    \
   X(File_open) X(File_close) X(File_delete) X(File_set_size) X(File_preallocate) X(File_get_size)           \
   X(File_get_group) X(File_get_amode) X(File_set_info) X(File_get_info) X(File_set_view) X(File_get_view)   \
   X(File_seek) X(File_get_position) X(File_get_byte_offset) X(File_seek_shared)                             \

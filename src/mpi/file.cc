@@ -68,27 +68,30 @@ std::int64_t user_number() {
 
 }  // namespace
 
-bool is_on_tutti(const char* name) { return name != nullptr && has_cluster_prefix(name); }
+std::optional<std::string> path_on_tutti(const char* name) {
+  if (name == nullptr) return std::nullopt;
+  return path_on_cluster(name, environment_variable("TUTTI_PREFIX"));
+}
 
 void set_status(MPI_Status* status, Bytes bytes) {
   if (status == MPI_STATUS_IGNORE) return;
   PMPI_Status_set_elements_x(status, MPI_BYTE, static_cast<MPI_Count>(bytes.count()));
 }
 
-int File::open(Runtime& runtime, MPI_Comm comm, const char* name, int amode, MPI_Info info,
+int File::open(Runtime& runtime, MPI_Comm comm, const std::string& path, int amode, MPI_Info info,
                MPI_File* handle) {
   int inter = 0;
   if (comm == MPI_COMM_NULL || PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter != 0)
     return mpi::raise(MPI_FILE_NULL, MPI_ERR_COMM);
   std::unique_ptr<File> file(new File(runtime, amode));
-  const int code = file->open_here(comm, name, info);
+  const int code = file->open_here(comm, path, info);
   if (code != MPI_SUCCESS) return mpi::raise(MPI_FILE_NULL, code);
   *handle = file->handle_;
   runtime.add(std::move(file));
   return MPI_SUCCESS;
 }
 
-int File::open_here(MPI_Comm comm, const char* name, MPI_Info info) {
+int File::open_here(MPI_Comm comm, const std::string& path, MPI_Info info) {
   const std::int64_t user = user_number();
   std::array<std::int64_t, 5> checks = {check_amode(amode_), amode_, -amode_, user, -user};
   auto group = runtime_.run(MpiGroup::duplicate(runtime_.loop(), comm, checks));
@@ -104,9 +107,9 @@ int File::open_here(MPI_Comm comm, const char* name, MPI_Info info) {
     add_default_hints({{"tutti_app_id", std::to_string(runtime_.application())}}, list);
   }
   const auto text = runtime_.run(broadcast_text(*group_, 0, encode_hints(list)));
-  const Status opened = text.ok() ? open_file(name, decode_hints(*text)) : text.status();
+  const Status opened = text.ok() ? open_file(path, decode_hints(*text)) : text.status();
   if (!opened.ok()) {
-    runtime_.log().info("open {}: {}", name, opened.to_string());
+    runtime_.log().info("open {}: {}", path, opened.to_string());
     return error_class(opened);
   }
   if (const int code = runtime_.genuine_files().take(&handle_); code != MPI_SUCCESS) return code;
@@ -114,7 +117,7 @@ int File::open_here(MPI_Comm comm, const char* name, MPI_Info info) {
   return MPI_SUCCESS;
 }
 
-Status File::open_file(const char* name, const HintList& list) {
+Status File::open_file(const std::string& path, const HintList& list) {
   ParallelOpen options;
   const HintReport report = apply_hints(list, options.hints);
   runtime_.report_hints(*group_, report);
@@ -122,7 +125,7 @@ Status File::open_file(const char* name, const HintList& list) {
   auto aggregators = runtime_.run(choose_aggregators(*group_, options.hints, host_name()));
   if (!aggregators.ok()) return aggregators.status();
   options.hints.collective.aggregators = *std::move(aggregators);
-  options.path = cluster_path(name);
+  options.path = path;
   options.read = (amode_ & MPI_MODE_WRONLY) == 0;
   options.write = (amode_ & MPI_MODE_RDONLY) == 0;
   options.create = (amode_ & MPI_MODE_CREATE) != 0;
@@ -153,14 +156,8 @@ int File::close() {
 int File::raise(int code) { return mpi::raise(handle_, code); }
 
 int File::outcome(const Status& status) {
-  const int code = error_class(status);
-  // The program hears a class only: which server is away or full it must learn from the log.
-  if (code == MPI_ERR_IO || code == MPI_ERR_NO_SPACE) {
-    runtime_.log().warn("{}", status.to_string());
-  } else if (code != MPI_SUCCESS) {
-    runtime_.log().info("{}", status.to_string());
-  }
-  return raise(code);
+  runtime_.note_failure(status);
+  return raise(error_class(status));
 }
 
 int File::outcome(Form form, const Buffer& buffer, const Status& status) {
@@ -207,6 +204,7 @@ int File::start(Form form, MPI_Offset offset, Buffer buffer, MPI_Request* reques
 int File::begin(Form form, MPI_Offset offset, Buffer buffer) {
   if (split_) return raise(MPI_ERR_IO);
   const auto moved = runtime_.run(file_->transfer(prepare(form, offset, buffer)));
+  runtime_.note_failure(moved.status());
   split_ = Split{form, moved.ok() ? *moved : Bytes(0), error_class(moved.status())};
   return MPI_SUCCESS;
 }

@@ -30,12 +30,12 @@ struct Buffer {
   MPI_Datatype type = MPI_BYTE;
 };
 
-// Whether the name is that of a file on Tutti ("tutti:/path").
-bool is_on_tutti(const char* name);
+// The path of a file on Tutti, named "tutti:/path" or under $TUTTI_PREFIX; none for other files.
+std::optional<std::string> path_on_tutti(const char* name);
 
 class File {
  public:
-  static int open(Runtime& runtime, MPI_Comm comm, const char* name, int amode, MPI_Info info,
+  static int open(Runtime& runtime, MPI_Comm comm, const std::string& path, int amode, MPI_Info info,
                   MPI_File* handle);
   ~File();
   File(const File&) = delete;
@@ -80,8 +80,10 @@ class File {
 
  private:
   File(Runtime& runtime, int amode) : runtime_(runtime), amode_(amode) {}
-  int open_here(MPI_Comm comm, const char* name, MPI_Info info);
-  Status open_file(const char* name, const HintList& list);
+  int open_here(MPI_Comm comm, const std::string& path, MPI_Info info);
+  Status open_file(const std::string& path, const HintList& list);
+  ViewChange view_change(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
+                         const char* datarep, MPI_Info info);
   ParallelTransfer prepare(Form form, MPI_Offset offset, Buffer buffer);
   void free_types();
   static std::int64_t number(std::int64_t value) { return value; }

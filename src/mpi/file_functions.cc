@@ -1,5 +1,4 @@
 // The functions of MPI's file chapter other than reads and writes, and those that begin and end a program.
-#include "client/path.h"
 #include "mpi/errors.h"
 #include "mpi/file.h"
 #include "mpi/library.h"
@@ -49,18 +48,11 @@ int Init_thread(int* argc, char*** argv, int required, int* provided) {
   return begin_program(library().Init_thread(argc, argv, required, provided));
 }
 
-int Finalize() {
-  {
-    const Call call;
-    call.runtime.finish();
-  }
-  return library().Finalize();
-}
-
 int File_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) {
-  if (!is_on_tutti(filename)) return library().File_open(comm, filename, amode, info, fh);
+  const auto path = path_on_tutti(filename);
+  if (!path) return library().File_open(comm, filename, amode, info, fh);
   const Call call;
-  return File::open(call.runtime, comm, filename, amode, info, fh);
+  return File::open(call.runtime, comm, *path, amode, info, fh);
 }
 
 int File_close(MPI_File* fh) {
@@ -75,11 +67,12 @@ int File_close(MPI_File* fh) {
 }
 
 int File_delete(const char* filename, MPI_Info info) {
-  if (!is_on_tutti(filename)) return library().File_delete(filename, info);
+  const auto path = path_on_tutti(filename);
+  if (!path) return library().File_delete(filename, info);
   const Call call;
   const auto system = call.runtime.file_system(call.runtime.application());
   const Status gone =
-      system.ok() ? call.runtime.run((*system)->unlink(cluster_path(filename))) : system.status();
+      system.ok() ? call.runtime.run((*system)->unlink(*path)) : system.status();
   return raise(MPI_FILE_NULL, error_class(gone));
 }
 

@@ -1,5 +1,4 @@
 // Views and hints of a File.
-#include <array>
 #include <cstring>
 #include <string_view>
 
@@ -43,33 +42,40 @@ MPI_Datatype held_by(MPI_Datatype holder) {
 
 int File::set_view(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep,
                    MPI_Info info) {
-  const auto representation = representation_of(datarep);
-  // One agreement for what only MPI knows of: a representation that is not supported, and whether there are hints.
-  std::array<std::int64_t, 2> checks = {representation ? MPI_SUCCESS : MPI_ERR_UNSUPPORTED_DATAREP,
-                                        info == MPI_INFO_NULL ? 0 : 1};
-  if (const Status agreed = runtime_.run(group_->allreduce(Reduce::max, checks)); !agreed.ok())
-    return outcome(agreed);
-  if (checks[0] != MPI_SUCCESS) return raise(static_cast<int>(checks[0]));
-  const auto flat_etype = runtime_.datatypes().flatten(etype, *representation);
-  const auto flat_filetype = runtime_.datatypes().flatten(filetype, *representation);
-  Status refused = flat_etype.ok() ? flat_filetype.status() : flat_etype.status();
-  FileView view;
-  if (refused.ok()) {
-    view.etype_size = flat_etype->size();
-    view.filetype = *flat_filetype;
-  }
-  view.displacement = displacement;
-  if (displacement == MPI_DISPLACEMENT_CURRENT && (amode_ & MPI_MODE_SEQUENTIAL) != 0) {
-    const auto current = runtime_.run(file_->position_shared());
-    view.displacement = current.ok() ? file_->view().file_offset(*current * file_->view().etype_size) : 0;
-    if (refused.ok()) refused = current.status();
-  }
-  const Status viewed = runtime_.run(file_->set_view(std::move(view), *representation, std::move(refused)));
+  HintReport report;
+  const Status viewed =
+      runtime_.run(file_->set_view(view_change(displacement, etype, filetype, datarep, info), report));
+  runtime_.report_hints(*group_, report);
+  // Of a view nothing else is unsupported.
+  if (viewed.code() == Code::unsupported) return raise(MPI_ERR_UNSUPPORTED_DATAREP);
   if (!viewed.ok()) return outcome(viewed);
   free_types();
   etype_ = hold(etype);
   filetype_ = hold(filetype);
-  return checks[1] != 0 ? set_info(info) : MPI_SUCCESS;
+  return MPI_SUCCESS;
+}
+
+ViewChange File::view_change(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
+                             const char* datarep, MPI_Info info) {
+  ViewChange change;
+  if (info != MPI_INFO_NULL) change.hints = hints_of(info);
+  change.at_shared_pointer =
+      displacement == MPI_DISPLACEMENT_CURRENT && (amode_ & MPI_MODE_SEQUENTIAL) != 0;
+  change.view.displacement = change.at_shared_pointer ? 0 : displacement;
+  const auto representation = representation_of(datarep);
+  if (!representation) {
+    change.refused = Status(Code::unsupported, "the view's data representation is not supported");
+    return change;
+  }
+  change.representation = *representation;
+  const auto flat_etype = runtime_.datatypes().flatten(etype, *representation);
+  const auto flat_filetype = runtime_.datatypes().flatten(filetype, *representation);
+  change.refused = flat_etype.ok() ? flat_filetype.status() : flat_etype.status();
+  if (change.refused.ok()) {
+    change.view.etype_size = flat_etype->size();
+    change.view.filetype = *flat_filetype;
+  }
+  return change;
 }
 
 void File::free_types() {

@@ -34,6 +34,7 @@ int cancel(void* /*state*/, int /*complete*/) { return MPI_SUCCESS; }
 
 Task<void> follow(Runtime* runtime, Request* request, Task<Result<Bytes>> task) {
   const Result<Bytes> result = co_await std::move(task);
+  runtime->note_failure(result.status());
   request->code = error_class(result.status());
   if (result.ok()) request->bytes = *result;
   request->ended = true;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "mpi/errors.h"
 #include "mpi/file.h"
 #include "mpi/library.h"
 #include "mpi/request.h"
@@ -14,12 +15,28 @@ namespace tutti::mpi {
 namespace {
 
 constexpr Nanos kTurn = 200_us;
+// A program that looks after its requests at least so often is there all the time.
+constexpr Nanos kLongestGap = 100_ms;
 constexpr std::chrono::milliseconds kFollow(20);
 
 RealClientOptions client_options() {
   RealClientOptions options;
   options.log = client_log("tutti.mpi", LogLevel::warn, options.environment);
   return options;
+}
+
+int finish_runtime(MPI_Comm /*comm*/, int /*key*/, void* /*value*/, void* /*extra*/) {
+  const Call call;
+  call.runtime.finish();
+  return MPI_SUCCESS;
+}
+
+// Has finish() called in MPI_Finalize.
+void attend_the_end() {
+  int key = MPI_KEYVAL_INVALID;
+  if (PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &finish_runtime, &key, nullptr) != MPI_SUCCESS) return;
+  PMPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr);
+  PMPI_Comm_free_keyval(&key);  // goes with the attribute
 }
 
 }  // namespace
@@ -58,20 +75,23 @@ Runtime& Runtime::get() {
 }
 
 Runtime::Runtime() : client_(client_options()), scope_(loop().executor()) {
+  loop().clock().stand_still_after(kLongestGap);
   int initialized = 0;
   PMPI_Initialized(&initialized);
-  if (initialized != 0) share_between_threads();
+  if (initialized != 0) begin_with_mpi();
 }
 
 Runtime::~Runtime() = default;
 
-void Runtime::share_between_threads() {
+void Runtime::begin_with_mpi() {
+  if (std::exchange(begun_, true)) return;
   int provided = MPI_THREAD_SINGLE;
   if (PMPI_Query_thread(&provided) == MPI_SUCCESS && provided == MPI_THREAD_MULTIPLE) lock_.enable();
+  attend_the_end();
 }
 
 void Runtime::start() {
-  share_between_threads();
+  begin_with_mpi();
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   std::uint64_t chosen = rank == 0 ? application() : 0;
@@ -89,9 +109,9 @@ void Runtime::finish() {
     return std::all_of(requests_.begin(), requests_.end(),
                        [](const auto& each) { return each.second->ended; });
   });
+  if (!files_.empty()) return;
   if (datatypes_) datatypes_->release();
   scope_.cancel();
-  files_.clear();
   genuine_files_.close_all();
   client_.disconnect();
 }
@@ -160,6 +180,15 @@ Request* Runtime::find(MPI_Request handle) {
 void Runtime::remove(MPI_Request handle) {
   requests_.erase(handle);
   request_count_ = static_cast<int>(requests_.size());
+}
+
+void Runtime::note_failure(const Status& status) const {
+  const int code = error_class(status);
+  if (code == MPI_ERR_IO || code == MPI_ERR_NO_SPACE) {
+    log().warn("{}", status.to_string());
+  } else if (code != MPI_SUCCESS) {
+    log().info("{}", status.to_string());
+  }
 }
 
 void Runtime::report_hints(const Group& group, const HintReport& report) {

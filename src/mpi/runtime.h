@@ -1,7 +1,8 @@
 // Runtime: all that Tutti has in a process of an MPI program. The one object that the C API of MPI forces to be global.
 //
 // No threads of its own: a thread that waits for something drives the loop until it has come, and everything else that
-// is under way makes progress with it. In programs with MPI_THREAD_MULTIPLE one of the waiting threads drives for all, and lets
+// is under way makes progress with it. No call returns while a lock is held or asked for, which atomic mode does: others
+// wait for the lock, and nobody knows when the program calls in again. In programs with MPI_THREAD_MULTIPLE one of the waiting threads drives for all, and lets
 // newcomers in between turns of a fraction of a millisecond; in all others nothing is locked.
 #pragma once
 
@@ -58,7 +59,9 @@ class Runtime {
 
   // After MPI_Init: agrees on the application id.
   void start();
-  // Before MPI_Finalize: ends what is under way and lets go of all that belongs to MPI.
+  // In MPI_Finalize, after the program's own last words: those are functions that MPI calls when MPI_COMM_SELF lets go of
+  // its attributes, the last one first, and ours is there before any other. Ends what is under way and lets go of all
+  // that belongs to MPI; but a file that is still open stays, should somebody close it after us.
   void finish();
 
   // Held while anything below is used. drive() gives it up between turns.
@@ -88,7 +91,7 @@ class Runtime {
   void drive(const Condition& ended) {
     for (;;) {
       loop().executor().run_ready();
-      if (ended()) break;
+      if (ended() && !client_.locking()) break;
       take_turn();
     }
     if (lock_.enabled()) changed_.notify_all();  // another may have to drive now
@@ -96,7 +99,10 @@ class Runtime {
   // Something that a thread may wait for has come.
   void note_progress() { ++progress_; }
   // Moves on what can be moved on without waiting.
-  void poll() { loop().run_once(Nanos(0)); }
+  void poll() {
+    loop().run_once(Nanos(0));
+    if (client_.locking()) drive([] { return true; });
+  }
 
   void add(std::unique_ptr<File> file);
   // Null for a file of the MPI library's.
@@ -109,6 +115,9 @@ class Runtime {
   // Whether there are requests of ours, started and not yet freed. Without the lock.
   [[nodiscard]] bool has_requests() const { return request_count_.load(std::memory_order_relaxed) > 0; }
 
+  // Tells the log of a read or write that failed, at once: the program hears a class only, perhaps much later, and perhaps
+  // does not look.
+  void note_failure(const Status& status) const;
   // Tells once per process and key that a hint had no effect, on one rank of the group.
   void report_hints(const Group& group, const HintReport& report);
 
@@ -121,10 +130,11 @@ class Runtime {
     runtime->note_progress();
   }
   void take_turn();
-  void share_between_threads();
+  void begin_with_mpi();
 
   FairLock lock_;
   std::condition_variable_any changed_;
+  bool begun_ = false;          // MPI has begun, and we know
   bool driven_ = false;         // a thread drives for all
   std::uint64_t progress_ = 0;  // counts note_progress()
   RealClient client_;

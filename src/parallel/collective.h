@@ -30,7 +30,9 @@ struct CollectiveOptions {
   Toggle cb_read = Toggle::automatic;
   Toggle cb_write = Toggle::automatic;
   Toggle ds_read = Toggle::automatic;
-  Toggle ds_write = Toggle::automatic;  // enable: takes a lock for each window; not for callers that hold one
+  // enable: writes of the file may read, change and write back what lies between their bytes. So each write takes a lock
+  // over all that it touches; not for callers that hold one.
+  Toggle ds_write = Toggle::automatic;
   Bytes ind_rd_buffer_size = 4_MiB;
   Bytes ind_wr_buffer_size = 512_KiB;
   std::vector<int> aggregators;  // ranks that may aggregate, in order of preference; empty: all

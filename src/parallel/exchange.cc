@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "env/combine.h"
+#include "parallel/sieved_file.h"
 #include "policy/collective/sieve.h"
 
 namespace tutti {
@@ -183,7 +184,7 @@ Task<Status> Exchange::write_round(std::size_t number, Slot& slot) {
   memory.reserve(wanted.buffer.size());
   for (const Extent& place : wanted.buffer)
     memory.push_back(slot.bytes.subspan(place.offset.count(), place.length.count()));
-  failure_ = co_await file_.write_list(wanted.file, memory);
+  failure_ = co_await write_beside_sieves(file_, wanted.file, memory, options_);
   co_return Status();
 }
 

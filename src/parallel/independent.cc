@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "parallel/collective.h"
+#include "parallel/sieved_file.h"
 #include "parallel/typed_memory.h"
 #include "layout/view_range.h"
 #include "policy/collective/sieve.h"
@@ -239,7 +240,7 @@ Task<Status> write_independent(OpenFile& file, FileAccess access, const Collecti
     batches.next(batch);
     if (batches.gathers()) batches.memory().gather(batch.begin, batch.memory[0]);
     memory.assign(batch.memory.begin(), batch.memory.end());
-    TUTTI_CO_TRY(co_await file.write_list(batch.file, memory));
+    TUTTI_CO_TRY(co_await write_beside_sieves(file, batch.file, memory, options));
   }
   co_return Status();
 }

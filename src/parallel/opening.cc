@@ -10,6 +10,9 @@
 namespace tutti {
 namespace {
 
+// A server that is away must not hold up the opening for long; transfers have more patience.
+constexpr Nanos kSessionPatience = 1_s;
+
 struct Head {
   std::uint64_t counter_key = 0;
   std::int64_t position = 0;
@@ -76,6 +79,7 @@ Task<Status> ParallelFile::open_on_all(Status mine) {
     if (mine.ok() && opening.status.ok()) mine = co_await follow(opening);
   }
   if (!opening.status.ok()) co_return opening.status;  // the same on all ranks
+  if (mine.ok()) co_await file_->connect(kSessionPatience);
   co_return co_await agree(group_, std::move(mine));
 }
 

@@ -31,10 +31,12 @@ ParallelFile::ParallelFile(Executor& executor, FileSystem* system, Group& group,
     : system_(system),
       group_(group),
       options_(std::move(options)),
-      collective_(options_.hints.options()),
       counter_key_(counter_key),
-      view_(std::make_shared<FileView>()),
-      turn_(executor, 1) {}
+      turn_(executor, 1) {
+  Terms terms;
+  terms.options = options_.hints.options();
+  terms_ = std::make_shared<const Terms>(std::move(terms));
+}
 
 Task<Status> ParallelFile::rank_0_does(Task<Status> task) {
   Status mine;
@@ -79,20 +81,46 @@ Task<Status> ParallelFile::tidy_up(bool counter_made) {
   co_return gone.code() == Code::not_found ? Status() : gone;
 }
 
-Task<Status> ParallelFile::set_view(FileView view, Representation representation, Status refused) {
+Task<Status> ParallelFile::set_view(ViewChange change, HintReport& report) {
   co_await turn_.acquire();
   const Turn turn(turn_);
-  Status mine = refused.ok() ? view.validate(options_.write) : std::move(refused);
-  const auto counter_made = co_await any_rank(shared_used_);
-  if (!counter_made.ok()) co_return counter_made.status();
-  // Before the agreement, after which another rank may use the shared file pointer.
-  if (mine.ok() && *counter_made && group_.rank() == 0)
-    mine = (co_await system_->counter(counter_key_, CounterOp::set, 0)).status();
-  TUTTI_CO_TRY(co_await agree(group_, std::move(mine)));
-  view_ = std::make_shared<FileView>(std::move(view));
-  representation_ = representation;
+  Terms next = *terms_;
+  next.empty_view = change.refused.ok() && change.view.filetype.size() == 0;
+  if (next.empty_view) {
+    change.view.etype_size = std::max<std::int64_t>(change.view.etype_size, 1);
+    change.view.filetype = FlatType::bytes(change.view.etype_size);
+  }
+  // After this all ranks are here: nobody is still about to use the shared file pointer under the view before.
+  std::array<std::int64_t, 2> any = {shared_used_ ? 1 : 0, change.hints ? 1 : 0};
+  TUTTI_CO_TRY(co_await group_.allreduce(Reduce::max, any));
+  const auto begin = co_await agree_on_view(change, any[0] != 0);
+  if (!begin.ok()) co_return begin.status();
+  if (change.at_shared_pointer)
+    change.view.displacement += terms_->view.file_offset(*begin * terms_->view.etype_size);
+  next.view = std::move(change.view);
+  next.representation = change.representation;
+  terms_ = std::make_shared<const Terms>(std::move(next));
   individual_ = shared_start_ = 0;
-  co_return Status();
+  if (any[1] == 0) co_return Status();
+  co_return co_await take_hints(std::move(change.hints).value_or(HintList()), report);
+}
+
+// Whether all ranks can have the views they ask for; then the shared file pointer goes to 0. Returns where it was.
+Task<Result<std::int64_t>> ParallelFile::agree_on_view(const ViewChange& change, bool shared_used) {
+  Status mine = change.refused.ok() ? change.view.validate(options_.write) : change.refused;
+  std::array<std::int64_t, 1> position = {0};
+  if (mine.ok() && change.at_shared_pointer && group_.rank() == 0) {
+    Result<std::int64_t> current(shared_start_);
+    if (shared_used) current = co_await use_shared(CounterOp::get, 0);
+    mine = current.status();
+    if (current.ok()) position[0] = *current;
+  }
+  TUTTI_CO_TRY(co_await agree(group_, std::move(mine), position));
+  if (!shared_used) co_return position[0];
+  Status reset;
+  if (group_.rank() == 0) reset = (co_await use_shared(CounterOp::set, 0)).status();
+  TUTTI_CO_TRY(co_await agree(group_, std::move(reset)));
+  co_return position[0];
 }
 
 Status ParallelFile::random_access() const {
@@ -105,7 +133,7 @@ Task<Result<std::int64_t>> ParallelFile::place(std::int64_t offset, SeekFrom fro
   if (from == SeekFrom::end) {
     const auto length = co_await file_->size();
     if (!length.ok()) co_return length.status();
-    base = view_->end_in_etypes(static_cast<std::int64_t>(length->count()));
+    base = view().end_in_etypes(static_cast<std::int64_t>(length->count()));
   }
   if (base + offset < 0) co_return Status(Code::invalid, "seek to before the begin of the file");
   co_return base + offset;
@@ -200,7 +228,9 @@ Task<Status> ParallelFile::set_atomic(bool atomic) {
   std::array<std::int64_t, 2> asked = {atomic ? 1 : 0, atomic ? -1 : 0};
   TUTTI_CO_TRY(co_await group_.allreduce(Reduce::max, asked));
   if (asked[0] != -asked[1]) co_return Status(Code::invalid, "set atomicity: not the same on all ranks");
-  atomic_ = atomic;
+  Terms next = *terms_;
+  next.atomic = atomic;
+  terms_ = std::make_shared<const Terms>(std::move(next));
   co_return Status();
 }
 
@@ -216,12 +246,17 @@ Task<Result<std::int64_t>> ParallelFile::largest(std::int64_t mine) {
 Task<Status> ParallelFile::change_hints(HintList list, HintReport& report) {
   co_await turn_.acquire();
   const Turn turn(turn_);
+  co_return co_await take_hints(std::move(list), report);
+}
+
+Task<Status> ParallelFile::take_hints(HintList list, HintReport& report) {
   const auto text = co_await broadcast_text(group_, 0, encode_hints(list));
   if (!text.ok()) co_return text.status();
   report = apply_hints(decode_hints(*text), options_.hints);
-  const auto aggregators = std::move(collective_.aggregators);
-  collective_ = options_.hints.options();
-  collective_.aggregators = aggregators;
+  Terms next = *terms_;
+  next.options = options_.hints.options();
+  next.options.aggregators = terms_->options.aggregators;
+  terms_ = std::make_shared<const Terms>(std::move(next));
   co_return Status();
 }
 

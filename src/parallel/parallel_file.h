@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "client/file_system.h"
@@ -56,6 +57,15 @@ struct ParallelTransfer {
       refused;  // not ok if the caller refuses its arguments: in a collective call the others must hear of it
 };
 
+// A change of the view, as one rank asks for it.
+struct ViewChange {
+  FileView view;  // of the bytes in the file; one whose filetype has no bytes is for ranks that move none
+  Representation representation = Representation::native;
+  bool at_shared_pointer = false;  // it begins where the shared file pointer is: the displacement counts from there
+  std::optional<HintList> hints;   // those of rank 0 count for all if any rank has some
+  Status refused;                  // as in ParallelTransfer
+};
+
 class ParallelFile {
  public:
   // Collective. Executor, file system and group must outlive the file. A rank that has no file system passes the reason,
@@ -75,10 +85,11 @@ class ParallelFile {
   // transfer), and returns the task that does it: how many bytes of memory were read or written.
   Task<Result<Bytes>> transfer(ParallelTransfer transfer);
 
-  // Collective. `view` is that of the bytes in the file. Both file pointers go to 0.
-  Task<Status> set_view(FileView view, Representation representation, Status refused);
-  [[nodiscard]] const FileView& view() const { return *view_; }
-  [[nodiscard]] Representation representation() const { return representation_; }
+  // Collective. Both file pointers go to 0. Transfers under way keep the view that they began with. Of hints that could
+  // not be honoured `report` tells.
+  Task<Status> set_view(ViewChange change, HintReport& report);
+  [[nodiscard]] const FileView& view() const { return terms_->view; }
+  [[nodiscard]] Representation representation() const { return terms_->representation; }
 
   // Code::invalid if the position would be negative.
   Task<Status> seek(std::int64_t offset, SeekFrom from);
@@ -91,7 +102,7 @@ class ParallelFile {
   Task<Status> preallocate(std::int64_t bytes);  // collective
   Task<Status> sync();                           // collective
   Task<Status> set_atomic(bool atomic);          // collective
-  [[nodiscard]] bool atomic() const { return atomic_; }
+  [[nodiscard]] bool atomic() const { return terms_->atomic; }
   // Code::unsupported in sequential mode.
   [[nodiscard]] Status random_access() const;
 
@@ -105,7 +116,22 @@ class ParallelFile {
   [[nodiscard]] Group& group() const { return group_; }
 
  private:
-  using ViewPointer = std::shared_ptr<const FileView>;
+  // What a transfer goes by: as it was when the transfer began, whatever is changed meanwhile.
+  struct Terms {
+    FileView view;
+    bool empty_view = false;  // it shows no byte
+    Representation representation = Representation::native;
+    bool atomic = false;
+    CollectiveOptions options;
+  };
+  using TermsPointer = std::shared_ptr<const Terms>;
+  // A transfer and where it goes.
+  struct Begun {
+    ParallelTransfer transfer;
+    std::int64_t offset = 0;  // in etypes
+    std::int64_t etypes = 0;
+    TermsPointer terms;
+  };
   ParallelFile(Executor& executor, FileSystem* system, Group& group, ParallelOpen options,
                std::uint64_t counter_key);
 
@@ -118,24 +144,23 @@ class ParallelFile {
   Task<Status> flush_and_close();
   Task<Status> tidy_up(bool counter_made);
   Task<Result<bool>> any_rank(bool mine);
+  Task<Result<std::int64_t>> agree_on_view(const ViewChange& change, bool shared_used);
+  Task<Status> take_hints(HintList list, HintReport& report);
   Task<Status> make_room(Bytes bytes);
   Status check(const ParallelTransfer& transfer, std::int64_t file_bytes) const;
-  Task<Result<Bytes>> run(ParallelTransfer transfer, std::int64_t offset, std::int64_t etypes,
-                          ViewPointer view);
-  Task<Result<Bytes>> run_in_turn(ParallelTransfer transfer, std::int64_t offset, std::int64_t etypes,
-                                  ViewPointer view);
+  Task<Result<Bytes>> run(Begun begun);
+  Task<Result<Bytes>> run_in_turn(Begun begun);
   Task<Result<std::int64_t>> use_shared(CounterOp op, std::int64_t value);
   Task<Result<std::int64_t>> claim_ordered(std::int64_t etypes);
-  Task<Result<Bytes>> move(const ParallelTransfer& transfer, FileAccess access);
-  Task<Result<Bytes>> move_external(const ParallelTransfer& transfer, FileAccess access);
-  Task<Result<Bytes>> move_native(const ParallelTransfer& transfer, FileAccess access);
-  Task<Result<Bytes>> move_atomically(const ParallelTransfer& transfer, FileAccess access);
+  Task<Result<Bytes>> move(const Begun& begun, FileAccess access);
+  Task<Result<Bytes>> move_external(const Begun& begun, FileAccess access);
+  Task<Result<Bytes>> move_native(const Begun& begun, FileAccess access);
+  Task<Result<Bytes>> move_atomically(const Begun& begun, FileAccess access);
   Task<Result<std::int64_t>> place(std::int64_t offset, SeekFrom from, std::int64_t current);
 
   FileSystem* system_;  // not null once the file is open
   Group& group_;
   ParallelOpen options_;
-  CollectiveOptions collective_;
   // The shared file pointer is a counter of the metadata server's, made by the first rank that uses the pointer: most
   // programs never do.
   std::uint64_t counter_key_;
@@ -143,10 +168,8 @@ class ParallelFile {
   bool shared_used_ = false;       // by this rank
   bool counter_made_ = false;      // this rank knows that the counter is there
   std::unique_ptr<OpenFile> file_;
-  ViewPointer view_;
-  Representation representation_ = Representation::native;
+  TermsPointer terms_;  // never null
   std::int64_t individual_ = 0;
-  bool atomic_ = false;
   bool dirty_ = false;  // written or resized by this rank since the last flush
   Semaphore turn_;      // of collective calls
 };

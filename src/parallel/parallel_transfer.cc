@@ -31,55 +31,59 @@ Status ParallelFile::check(const ParallelTransfer& transfer, std::int64_t file_b
   if (transfer.pointer != FilePointer::shared) TUTTI_TRY(random_access());
   if (transfer.pointer == FilePointer::given && transfer.offset < 0)
     return {Code::invalid, fmt::format("the offset {} is negative", transfer.offset)};
-  if (file_bytes % view_->etype_size != 0)
+  if (file_bytes % view().etype_size != 0)
     return {Code::io_error, fmt::format("{} bytes are not a whole number of etypes of {} bytes", file_bytes,
-                                        view_->etype_size)};
+                                        view().etype_size)};
+  if (file_bytes > 0 && terms_->empty_view)
+    return {Code::io_error, "the view's filetype has no bytes: nothing can be moved through it"};
   return {};
 }
 
 Task<Result<Bytes>> ParallelFile::transfer(ParallelTransfer transfer) {
-  const std::int64_t file_bytes = bytes_in_file(transfer, representation_);
+  const std::int64_t file_bytes = bytes_in_file(transfer, terms_->representation);
   transfer.refused = check(transfer, file_bytes);
   if (!transfer.refused.ok()) transfer.count = 0;
-  const std::int64_t etypes = transfer.refused.ok() ? file_bytes / view_->etype_size : 0;
-  std::int64_t offset = transfer.offset;
+  Begun begun;
+  begun.etypes = transfer.refused.ok() ? file_bytes / view().etype_size : 0;
+  begun.offset = transfer.offset;
   if (transfer.pointer == FilePointer::individual) {
-    offset = individual_;
-    individual_ += etypes;
+    begun.offset = individual_;
+    individual_ += begun.etypes;
   }
-  if (transfer.collective) return run_in_turn(std::move(transfer), offset, etypes, view_);
-  return run(std::move(transfer), offset, etypes, view_);
+  const bool collective = transfer.collective;
+  begun.transfer = std::move(transfer);
+  begun.terms = terms_;
+  return collective ? run_in_turn(std::move(begun)) : run(std::move(begun));
 }
 
-Task<Result<Bytes>> ParallelFile::run_in_turn(ParallelTransfer transfer, std::int64_t offset,
-                                              std::int64_t etypes, ViewPointer view) {
+Task<Result<Bytes>> ParallelFile::run_in_turn(Begun begun) {
   co_await turn_.acquire();
   const Release release{turn_};
-  co_return co_await run(std::move(transfer), offset, etypes, std::move(view));
+  co_return co_await run(std::move(begun));
 }
 
-Task<Result<Bytes>> ParallelFile::run(ParallelTransfer transfer, std::int64_t offset, std::int64_t etypes,
-                                      ViewPointer view) {
+Task<Result<Bytes>> ParallelFile::run(Begun begun) {
+  const ParallelTransfer& transfer = begun.transfer;
   if (!transfer.refused.ok() && !transfer.collective) co_return transfer.refused;
   if (transfer.pointer == FilePointer::shared) {
     Result<std::int64_t> claimed(0);
     if (transfer.collective) {
-      claimed = co_await claim_ordered(etypes);
+      claimed = co_await claim_ordered(begun.etypes);
     } else {
-      claimed = co_await use_shared(CounterOp::fetch_add, etypes);
+      claimed = co_await use_shared(CounterOp::fetch_add, begun.etypes);
     }
     if (!claimed.ok()) co_return claimed.status();
-    offset = *claimed;
+    begun.offset = *claimed;
   }
   FileAccess access;
   access.base = transfer.base;
   access.type = transfer.type;
   access.count = transfer.count;
-  access.view = view.get();
-  access.data_offset = offset * view->etype_size;
+  access.view = &begun.terms->view;
+  access.data_offset = begun.offset * begun.terms->view.etype_size;
   access.refused = transfer.refused;
   if (transfer.write) dirty_ = true;
-  co_return co_await move(transfer, std::move(access));
+  co_return co_await move(begun, std::move(access));
 }
 
 // Each rank's place behind those of lower ranks.
@@ -97,20 +101,20 @@ Task<Result<std::int64_t>> ParallelFile::claim_ordered(std::int64_t etypes) {
   }
   Result<std::int64_t> claimed(0);
   if (group_.rank() == 0) claimed = co_await use_shared(CounterOp::fetch_add, total);
-  if (Status agreed = co_await agree(group_, claimed.status()); !agreed.ok()) co_return agreed;
   std::array<std::int64_t, 1> base = {claimed.ok() ? *claimed : 0};
-  const Status sent = co_await group_.broadcast(0, std::as_writable_bytes(std::span(base)));
-  if (!sent.ok()) co_return sent;
+  if (Status agreed = co_await agree(group_, claimed.status(), base); !agreed.ok()) co_return agreed;
   co_return base[0] + before;
 }
 
-Task<Result<Bytes>> ParallelFile::move(const ParallelTransfer& transfer, FileAccess access) {
-  if (representation_ == Representation::external32) return move_external(transfer, std::move(access));
-  return move_native(transfer, std::move(access));
+Task<Result<Bytes>> ParallelFile::move(const Begun& begun, FileAccess access) {
+  if (begun.terms->representation == Representation::external32)
+    return move_external(begun, std::move(access));
+  return move_native(begun, std::move(access));
 }
 
 // Through a buffer that holds the data as they are in the file.
-Task<Result<Bytes>> ParallelFile::move_external(const ParallelTransfer& transfer, FileAccess access) {
+Task<Result<Bytes>> ParallelFile::move_external(const Begun& begun, FileAccess access) {
+  const ParallelTransfer& transfer = begun.transfer;
   const FlatType type = access.type;
   std::vector<std::byte> packed(static_cast<std::size_t>(access.count * type.external_size()));
   if (transfer.write && access.refused.ok())
@@ -119,7 +123,7 @@ Task<Result<Bytes>> ParallelFile::move_external(const ParallelTransfer& transfer
   access.base = packed.data();
   access.type = FlatType();
   access.count = access.refused.ok() ? static_cast<std::int64_t>(packed.size()) : 0;
-  const auto moved = co_await move_native(transfer, std::move(access));
+  const auto moved = co_await move_native(begun, std::move(access));
   if (!moved.ok()) co_return moved.status();
   const auto external = static_cast<std::int64_t>(moved->count());
   if (!transfer.write) {
@@ -130,11 +134,12 @@ Task<Result<Bytes>> ParallelFile::move_external(const ParallelTransfer& transfer
   co_return Bytes(static_cast<std::uint64_t>(from_external_bytes(type, external)));
 }
 
-Task<Result<Bytes>> ParallelFile::move_native(const ParallelTransfer& transfer, FileAccess access) {
-  if (atomic_) {
-    const bool collective = transfer.collective;
-    auto moved = co_await move_atomically(transfer, std::move(access));
-    if (!collective) co_return moved;
+Task<Result<Bytes>> ParallelFile::move_native(const Begun& begun, FileAccess access) {
+  const ParallelTransfer& transfer = begun.transfer;
+  const CollectiveOptions& options = begun.terms->options;
+  if (begun.terms->atomic) {
+    auto moved = co_await move_atomically(begun, std::move(access));
+    if (!transfer.collective) co_return moved;
     if (Status agreed = co_await agree(group_, moved.status()); !agreed.ok()) co_return agreed;
     co_return moved;
   }
@@ -142,27 +147,28 @@ Task<Result<Bytes>> ParallelFile::move_native(const ParallelTransfer& transfer, 
   if (transfer.write) {
     Status written;
     if (transfer.collective) {
-      written = co_await write_collective(group_, *file_, std::move(access), collective_);
+      written = co_await write_collective(group_, *file_, std::move(access), options);
     } else {
-      written = co_await write_independent(*file_, std::move(access), collective_);
+      written = co_await write_independent(*file_, std::move(access), options);
     }
     if (!written.ok()) co_return written;
     co_return wanted;
   }
-  if (transfer.collective) co_return co_await read_collective(group_, *file_, std::move(access), collective_);
-  co_return co_await read_independent(*file_, std::move(access), collective_);
+  if (transfer.collective) co_return co_await read_collective(group_, *file_, std::move(access), options);
+  co_return co_await read_independent(*file_, std::move(access), options);
 }
 
 // Each rank by itself and under a lock over all that it touches: the bytes of one call are never seen in part, and calls
 // that overlap come one after the other.
-Task<Result<Bytes>> ParallelFile::move_atomically(const ParallelTransfer& transfer, FileAccess access) {
+Task<Result<Bytes>> ParallelFile::move_atomically(const Begun& begun, FileAccess access) {
+  const ParallelTransfer& transfer = begun.transfer;
   if (!access.refused.ok()) co_return access.refused;
   const Bytes wanted(static_cast<std::uint64_t>(access.bytes()));
   if (wanted == Bytes(0)) co_return wanted;
   const Extent range = access.view->bounds(access.data_offset, access.bytes());
   const auto lock = co_await file_->lock(range, transfer.write);
   if (!lock.ok()) co_return lock.status();
-  CollectiveOptions options = collective_;
+  CollectiveOptions options = begun.terms->options;
   options.ds_write = Toggle::disable;  // it would wait for our own lock
   Result<Bytes> moved(wanted);
   if (transfer.write) {

@@ -22,23 +22,25 @@ def program(library, name):
 
 
 class MpiTest(CommandTest):
-    def environment(self, library, extra):
+    def environment(self, library, extra, preload=None):
         environment = {**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1", "HYDRA_LAUNCHER": "fork", **(extra or {})}
         if library == "mpich":
             environment["LD_PRELOAD"] = YIELD
+        if preload:
+            environment["LD_PRELOAD"] = ":".join(filter(None, [preload, environment.get("LD_PRELOAD")]))
         return environment
 
     def mpi_command(self, library, ranks, name, *arguments, tutti=True, patience="60s"):
         launch = [*LAUNCH[library], "-n", str(ranks), program(library, name), *map(str, arguments)]
         return self.command("--patience", patience, "run", "--", *launch) if tutti else launch
 
-    def start_mpi(self, library, ranks, name, *arguments, env=None, **options):
+    def start_mpi(self, library, ranks, name, *arguments, env=None, preload=None, **options):
         process = subprocess.Popen(
             self.mpi_command(library, ranks, name, *arguments, **options),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=self.environment(library, env),
+            env=self.environment(library, env, preload),
             start_new_session=True,
         )
         self.addCleanup(self._end_all, process)

@@ -31,14 +31,39 @@ class Programs(MpiTest):
             self.skipTest(f"{name} or {tools} is not installed")
         return found
 
-    def test_fortran_array_in_blocks(self):
-        for library in self.libraries_with("array"):
-            for ranks in (1, 4, 9):
+    def check_array(self, program, *all_ranks):
+        for library in self.libraries_with(program):
+            for ranks in all_ranks:
                 with self.subTest(library=library, ranks=ranks):
                     name = f"{library}-{ranks}"
-                    self.assertIn("wrong 0\n", self.mpi(library, ranks, "array", "tutti:/" + name))
-                    self.assertIn("wrong 0\n", self.mpi(library, ranks, "array", self.local(name), tutti=False))
+                    self.assertIn("wrong 0\n", self.mpi(library, ranks, program, "tutti:/" + name))
+                    self.assertIn("wrong 0\n", self.mpi(library, ranks, program, self.local(name), tutti=False))
                     self.assertTrue(filecmp.cmp(self.get(name), self.local(name), shallow=False))
+
+    def test_fortran_array_in_blocks(self):
+        self.check_array("array", 1, 4, 9)
+
+    def test_fortran_2008_array_in_blocks(self):
+        self.check_array("array_f08", 1, 4)
+
+    def test_threads_use_one_file_and_files_of_their_own(self):
+        for library in self.libraries_with("threads"):
+            for ranks in (1, 3):
+                with self.subTest(library=library, ranks=ranks):
+                    self.assertIn("good", self.mpi(library, ranks, "threads", "tutti:/t", 10))
+
+    def test_a_profiler_between_program_and_library_sees_every_call(self):
+        counts = "profiler: 1 opened, 120 written, 20 waited"
+        for library in self.libraries_with("promises_profiled"):
+            with self.subTest(library=library, how="linked"):
+                out = self.mpi(library, 2, "promises_profiled", "in_flight", "tutti:/p")
+                self.assertIn("kept\n", out)
+                self.assertIn(counts, out)
+            with self.subTest(library=library, how="preloaded"):
+                profiler = program(library, "libprofiler.so")
+                out = self.mpi(library, 2, "promises", "in_flight", "tutti:/p", preload=profiler)
+                self.assertIn("kept\n", out)
+                self.assertIn(counts, out)
 
     def test_hdf5(self):
         for library in self.libraries_with("hdf5", "h5diff", "h5dump"):
@@ -72,6 +97,20 @@ class Programs(MpiTest):
                         stand_in.write(whole.read(8))
                     for others in {2, 9} - {ranks}:
                         self.assertIn("good", self.mpi(library, others, "pnetcdf", "read", "tutti:" + name))
+
+    def test_posix_calls_on_the_names_of_mpi_files(self):
+        for library in self.libraries_with("posix"):
+            for ranks in (1, 4):
+                with self.subTest(library=library, ranks=ranks):
+                    self.assertIn("good", self.mpi(library, ranks, "posix", "tutti:/d"))
+                    # A program that takes ordinary paths only; the directory need not exist.
+                    prefix = {"TUTTI_PREFIX": "/nowhere/tutti/"}
+                    self.assertIn("good", self.mpi(library, ranks, "posix", "/nowhere/tutti/d", env=prefix))
+        self.assertEqual(self.tutti("ls", "/").split(), [])
+
+    def test_a_command_of_the_system_under_run(self):
+        self.tutti("put", "/etc/hostname", "/name")
+        self.assertEqual(self.tutti("run", "--", "cat", "tutti:/name"), self.tutti("cat", "/name"))
 
     def test_files_elsewhere_are_left_to_the_library(self):
         for library in self.libraries_with("array"):

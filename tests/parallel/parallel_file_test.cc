@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "env/combine.h"
+#include "env/scope.h"
 #include "lab/sim/sim_group.h"
 #include "parallel/opening.h"
 #include "tests/client/cluster_fixture.h"
@@ -14,6 +15,48 @@ namespace tutti {
 namespace {
 
 constexpr std::uint64_t kKey = 0x1234;
+
+Task<Status> write_and_view(ParallelFile& file, std::vector<std::byte>& memory, HintReport& report) {
+  ParallelTransfer transfer;
+  transfer.write = true;
+  transfer.pointer = FilePointer::shared;
+  transfer.base = memory.data();
+  transfer.count = static_cast<std::int64_t>(memory.size());
+  const auto written = co_await file.transfer(std::move(transfer));
+  if (!written.ok()) co_return written.status();
+  ViewChange change;
+  change.at_shared_pointer = true;
+  co_return co_await file.set_view(std::move(change), report);
+}
+
+Task<void> follow(Task<Result<Bytes>> task, Status* status) {
+  const auto result = co_await std::move(task);
+  *status = result.status();
+}
+
+// Blocks of 2, 1 and 4 bytes of each rank in turn, 12 bytes of the file each time; nobody waits before the end.
+Task<Status> three_in_flight(ParallelFile& file, std::vector<std::byte>& memory, std::size_t rank,
+                             HintReport& report, Executor& executor) {
+  std::vector<Status> ended(3);
+  Scope scope(executor);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::int64_t block = i == 0 ? 2 : (i == 1 ? 1 : 4);
+    ViewChange change;
+    change.view.displacement =
+        static_cast<std::int64_t>(i) * 12 + static_cast<std::int64_t>(rank) * block;
+    change.view.filetype = FlatType::resized(0, block * 3, FlatType::contiguous(block, FlatType::bytes(1)));
+    TUTTI_CO_TRY(co_await file.set_view(std::move(change), report));
+    ParallelTransfer transfer;
+    transfer.write = transfer.collective = true;
+    transfer.pointer = FilePointer::individual;
+    transfer.base = memory.data();
+    transfer.count = static_cast<std::int64_t>(memory.size());
+    scope.spawn(follow(file.transfer(std::move(transfer)), &ended[i]));
+  }
+  co_await scope.join();
+  for (const Status& each : ended) TUTTI_CO_TRY(each);
+  co_return Status();
+}
 
 class ParallelFileTest : public ClusterTest {
  protected:
@@ -92,11 +135,20 @@ class ParallelFileTest : public ClusterTest {
   static std::vector<std::byte> letters(std::size_t count, std::size_t rank) {
     return std::vector<std::byte>(count, static_cast<std::byte>('a' + rank));
   }
-  std::uint32_t sessions_of_metadata_server() {
+  Task<Status> set_view(ParallelFile& file, FileView view,
+                        Representation representation = Representation::native) {
+    ViewChange change;
+    change.view = std::move(view);
+    change.representation = representation;
+    return file.set_view(std::move(change), report_);
+  }
+  // By kind of server: the largest.
+  std::uint32_t sessions_of(const std::string& kind) {
+    std::uint32_t sessions = 0;
     for (const ServerStatus& each : run(files().status(1_s))) {
-      if (each.kind == "meta") return each.sessions;
+      if (each.kind == kind) sessions = std::max(sessions, each.sessions);
     }
-    return 0;
+    return sessions;
   }
   std::string content() {
     auto file = open("/f");
@@ -107,6 +159,7 @@ class ParallelFileTest : public ClusterTest {
   }
 
   std::vector<Rank> ranks_;
+  HintReport report_;
 };
 
 TEST_F(ParallelFileTest, OrderedWritesStandInOrderOfRankAndMoveTheSharedPointer) {
@@ -145,7 +198,7 @@ TEST_F(ParallelFileTest, IndividualPointersAreCountedInEtypesOfTheView) {
     view.displacement = static_cast<std::int64_t>(i) * 2;
     view.etype_size = 2;
     view.filetype = FlatType::resized(0, 4, FlatType::bytes(2));
-    return ranks_[i].file->set_view(view, Representation::native, Status());
+    return set_view(*ranks_[i].file, view);
   });
   for (const Status& status : viewed) EXPECT_TRUE(status.ok());
   std::vector<std::vector<std::byte>> memory = {letters(4, 0), letters(4, 1)};
@@ -178,7 +231,7 @@ TEST_F(ParallelFileTest, EveryRankHearsOfAnErrorOfOne) {
   wrong.displacement = -1;
   std::size_t at = 0;
   for (const Status& status : on_files([&](ParallelFile& file) {
-         return file.set_view(at++ == 2 ? wrong : FileView(), Representation::native, Status());
+         return set_view(file, at++ == 2 ? wrong : FileView());
        })) {
     EXPECT_EQ(status.code(), Code::invalid);
   }
@@ -282,9 +335,9 @@ TEST_F(ParallelFileTest, ClosingFlushesASizeThatWasSet) {
 
 TEST_F(ParallelFileTest, OnlyRankZeroAsksTheMetadataServerAtOpen) {
   start_ranks(4);
-  const std::uint32_t before = sessions_of_metadata_server();
+  const std::uint32_t before = sessions_of("meta");
   open_all();
-  EXPECT_EQ(sessions_of_metadata_server(), before + 1);
+  EXPECT_EQ(sessions_of("meta"), before + 1);
   std::vector<std::vector<std::byte>> memory;
   for (std::size_t i = 0; i < 4; ++i) memory.push_back(letters(1, i));
   on_all<Result<Bytes>>([&](std::size_t i) {
@@ -348,8 +401,7 @@ TEST_F(ParallelFileTest, TheSharedPointerBeginsWhereTheOpenSaysAndAViewResetsIt)
   std::vector<std::byte> memory = letters(5, 0);
   ASSERT_TRUE(run(ranks_[1].file->transfer(bytes(memory, true, false, FilePointer::shared))).ok());
   EXPECT_EQ(*run(ranks_[0].file->position_shared()), 15);
-  for (const Status& status : on_files(
-           [](ParallelFile& file) { return file.set_view(FileView(), Representation::native, Status()); }))
+  for (const Status& status : on_files([this](ParallelFile& file) { return set_view(file, FileView()); }))
     ASSERT_TRUE(status.ok());
   EXPECT_EQ(*run(ranks_[1].file->position_shared()), 0);
   for (const Status& status : on_files([](ParallelFile& file) { return file.close(); }))
@@ -357,14 +409,67 @@ TEST_F(ParallelFileTest, TheSharedPointerBeginsWhereTheOpenSaysAndAViewResetsIt)
   EXPECT_EQ(run(files().counter(kKey, CounterOp::get, 0)).code(), Code::not_found) << "nothing is left over";
 }
 
+TEST_F(ParallelFileTest, AViewAtTheSharedPointerBeginsWhereItIsWhenAllHaveCome) {
+  start_ranks(4);
+  open_all([](std::size_t, ParallelOpen& options) {
+    options.read = false;
+    options.sequential = true;
+  });
+  std::vector<std::vector<std::byte>> memory;
+  for (std::size_t i = 0; i < 4; ++i) memory.push_back(letters(10, i));
+  for (int round = 0; round < 3; ++round) {
+    // Each writes a record and goes on at once: others may still be about to write theirs.
+    on_all<Status>([&](std::size_t i) { return write_and_view(*ranks_[i].file, memory[i], report_); });
+    for (const Rank& rank : ranks_) EXPECT_EQ(rank.file->view().displacement, (round + 1) * 40);
+  }
+}
+
+TEST_F(ParallelFileTest, CollectiveTransfersUnderWayKeepTheViewTheyBeganWith) {
+  start_ranks(3);
+  open_all();
+  std::vector<std::vector<std::byte>> memory;
+  for (std::size_t i = 0; i < 3; ++i) memory.push_back(letters(4, i));
+  on_all<Status>([&](std::size_t i) {
+    return three_in_flight(*ranks_[i].file, memory[i], i, report_, cluster_->simulation().executor());
+  });
+  EXPECT_EQ(content(), "aabbccaabbcc" + std::string("abcabcabcabc") + "aaaabbbbcccc");
+}
+
+TEST_F(ParallelFileTest, AViewWithoutBytesIsForRanksThatMoveNone) {
+  start_ranks(2);
+  open_all();
+  for (const Status& status : on_all<Status>([&](std::size_t i) {
+         FileView view;
+         view.etype_size = 4;
+         view.filetype = i == 0 ? FlatType::bytes(4) : FlatType::contiguous(0, FlatType::bytes(4));
+         return set_view(*ranks_[i].file, view);
+       }))
+    ASSERT_TRUE(status.ok()) << status.to_string();
+  std::vector<std::vector<std::byte>> memory = {letters(8, 0), {}};
+  for (const auto& written : on_all<Result<Bytes>>([&](std::size_t i) {
+         return ranks_[i].file->transfer(bytes(memory[i], true, true, FilePointer::individual));
+       }))
+    EXPECT_TRUE(written.ok()) << written.status().to_string();
+  EXPECT_EQ(content(), "aaaaaaaa");
+  EXPECT_EQ(run(ranks_[1].file->transfer(bytes(memory[0], true, false, FilePointer::given))).code(),
+            Code::io_error);
+}
+
+TEST_F(ParallelFileTest, OpeningMakesTheSessionsWithTheDataServers) {
+  start_ranks(3);
+  EXPECT_EQ(sessions_of("data"), 1U);
+  open_all();
+  EXPECT_EQ(sessions_of("data"), 4U);
+}
+
 TEST_F(ParallelFileTest, External32IsBigEndianInTheFile) {
   start_ranks(2);
   open_all();
-  for (const Status& status : on_files([](ParallelFile& file) {
+  for (const Status& status : on_files([this](ParallelFile& file) {
          FileView view;
          view.etype_size = 4;
          view.filetype = FlatType::bytes(4);
-         return file.set_view(view, Representation::external32, Status());
+         return set_view(file, view, Representation::external32);
        })) {
     EXPECT_TRUE(status.ok());
   }

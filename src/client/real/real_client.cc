@@ -74,6 +74,12 @@ FileSystem& RealClient::make_files(std::uint64_t application) {
   return *system;
 }
 
+bool RealClient::locking() const {
+  if (!connection_) return false;
+  const auto& systems = connection_->systems;
+  return std::any_of(systems.begin(), systems.end(), [](const auto& each) { return each.second->locking(); });
+}
+
 Result<FileSystem*> RealClient::files_of(std::uint64_t application) {
   if (Status connected = connect(); !connected.ok()) return connected;
   return &make_files(application);

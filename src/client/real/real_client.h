@@ -62,6 +62,8 @@ class RealClient {
   [[nodiscard]] FileSystem& files() { return make_files(*application_); }
   // The file system of another application; connects if needed.
   Result<FileSystem*> files_of(std::uint64_t application);
+  // Whether one of the file systems holds or asks for a lock.
+  [[nodiscard]] bool locking() const;
   // After connect().
   [[nodiscard]] const ClusterConfig& config() const { return connection_->config; }
 

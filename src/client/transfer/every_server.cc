@@ -154,4 +154,13 @@ Task<Status> fence_locks(FileServers servers, CapabilityHolder& capability, Lock
   co_return Status();
 }
 
+Task<void> connect_every_server(FileServers servers, Nanos patience) {
+  std::vector<Task<Result<std::shared_ptr<Channel>>>> tasks;
+  for (std::uint32_t slot = 0; slot < servers.layout.stripe_count; ++slot) {
+    ServerSession& server = servers.of(slot);
+    if (!server.connected()) tasks.push_back(server.connect_once(patience));
+  }
+  if (!tasks.empty()) co_await when_all(std::move(tasks));
+}
+
 }  // namespace tutti

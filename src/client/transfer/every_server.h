@@ -44,5 +44,8 @@ Task<Result<Bytes>> ask_every_server(FileServers servers, CapabilityHolder& capa
 Task<Result<Bytes>> find_data(FileServers servers, CapabilityHolder& capability, Bytes from);
 // Has all servers of the file refuse what is asked for under locks that were lost.
 Task<Status> fence_locks(FileServers servers, CapabilityHolder& capability, LockKeeper::Granted granted);
+// One attempt to make a session with every server of the file that has none, all at once. What fails is left to the
+// requests that need the session.
+Task<void> connect_every_server(FileServers servers, Nanos patience);
 
 }  // namespace tutti

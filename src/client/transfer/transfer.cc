@@ -54,7 +54,7 @@ class Transfer {
   bool read_ahead() {
     pieces_.drop([&](const Piece& piece) {
       LocalReads& local = file_.local_reads[piece.slot];
-      return local.allowed_ahead() && local.read_ahead(piece, file_.env.clock.now());
+      return local.allowed_ahead() && local.read_ahead(piece, file_.env.clock.steady());
     });
     return pieces_.empty();
   }

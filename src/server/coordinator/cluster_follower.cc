@@ -95,12 +95,12 @@ Task<Status> ClusterFollower::follow() {
 Task<Status> ClusterFollower::ask() {
   flatbuffers::FlatBufferBuilder message(64);
   message.Finish(wire::CreateClusterRequest(message));
-  const Nanos sent = env_.clock.now();
+  const Nanos sent = env_.clock.steady();
   const auto reply =
       co_await ask_peer<wire::ClusterReply>(env_, *channel_, wire::Type::cluster, message, kPatience);
   if (!reply.ok()) co_return reply.status();
   const auto* answer = flatbuffers::GetRoot<wire::ClusterReply>(reply->payload.data());
-  clock_.sample(sent, env_.clock.now(), Nanos(answer->wall()));
+  clock_.sample(sent, env_.clock.steady(), Nanos(answer->wall()));
   if (handlers_.heard) handlers_.heard(*answer);
   co_return Status();
 }

@@ -28,7 +28,25 @@ Nanos since_epoch() {
 
 }  // namespace
 
-Nanos RealClock::now() const { return since_epoch<std::chrono::steady_clock>(); }
+Nanos RealClock::steady() const { return since_epoch<std::chrono::steady_clock>(); }
+
+Nanos RealClock::now() const {
+  const Nanos time = steady();
+  if (!may_stand_still()) return time;
+  return std::min(time, attended_ + gap_) - away_;
+}
+
+void RealClock::turn_begins() {
+  if (!may_stand_still()) return;
+  const Nanos time = steady();
+  away_ += std::max(Nanos(0), time - attended_ - gap_);
+  attended_ = time;
+}
+
+void RealClock::turn_ends() {
+  if (may_stand_still()) attended_ = steady();
+}
+
 Nanos RealClock::wall() const { return since_epoch<std::chrono::system_clock>(); }
 
 Loop::~Loop() {
@@ -48,10 +66,12 @@ void Loop::run_once(Nanos timeout) {
 }
 
 void Loop::wait(Nanos timeout) {
+  clock_.turn_begins();
   if (executor_.next_deadline() != Nanos::max()) {
     timeout = std::min(timeout, std::max(Nanos(0), executor_.next_deadline() - clock_.now()));
   }
   wait_for_events(timeout);
+  clock_.turn_ends();
   if (executor_.next_deadline() != Nanos::max()) executor_.fire_due(clock_.now());
 }
 

@@ -25,7 +25,25 @@ class RealClock final : public Clock {
  public:
   using Clock::Clock;
   [[nodiscard]] Nanos now() const override;
+  [[nodiscard]] Nanos steady() const override;
   [[nodiscard]] Nanos wall() const override;
+
+  // For a loop that is driven only now and then, when somebody calls in: so long after the end of a turn the clock
+  // stands still until the next. What a peer said meanwhile lies unread, so the time is not a silence of the peer's.
+  void stand_still_after(Nanos gap) {
+    gap_ = gap;
+    attended_ = steady();
+  }
+
+ private:
+  friend class Loop;
+  [[nodiscard]] bool may_stand_still() const { return gap_ != Nanos::max(); }
+  void turn_begins();
+  void turn_ends();
+
+  Nanos gap_ = Nanos::max();
+  Nanos attended_;  // in steady time: when the last turn ended
+  Nanos away_;      // how long it has stood still so far
 };
 
 class FdWatch;

@@ -30,6 +30,47 @@ TEST(Loop, RunOnceWaitsNoLongerThanItsTimeout) {
   EXPECT_GE(loop.clock().now() - start, 1_ms);
 }
 
+// As a program that computes: nobody drives the loop.
+void compute(Loop& loop, Nanos duration) {
+  const Nanos start = loop.clock().steady();
+  while (loop.clock().steady() - start < duration) {
+  }
+}
+
+Task<void> sleep_for(Clock& clock, Nanos duration, bool& over) {
+  co_await clock.sleep(duration);
+  over = true;
+}
+
+TEST(Loop, TimeInWhichNobodyDrivesItDoesNotCountBeyondTheGap) {
+  Loop loop;
+  loop.clock().stand_still_after(5_ms);
+  Scope scope(loop.executor());
+  bool over = false;
+  scope.spawn(sleep_for(loop.clock(), 40_ms, over));
+  loop.run_once(Nanos(0));
+  const Nanos start = loop.clock().now();
+  const Nanos steady = loop.clock().steady();
+  compute(loop, 60_ms);
+  EXPECT_LE(loop.clock().now() - start, 5_ms);
+  loop.run_once(Nanos(0));
+  EXPECT_FALSE(over);
+  EXPECT_GE(loop.clock().steady() - steady, 60_ms);
+  // Driven, it goes on.
+  loop.run(sleep_and_measure(loop.clock(), 40_ms));
+  EXPECT_TRUE(over);
+}
+
+TEST(Loop, ShortGapsCount) {
+  Loop loop;
+  loop.clock().stand_still_after(1_s);
+  const Nanos start = loop.clock().now();
+  loop.run_once(Nanos(0));
+  compute(loop, 5_ms);
+  loop.run_once(Nanos(0));
+  EXPECT_GE(loop.clock().now() - start, 5_ms);
+}
+
 Task<void> set_event(Event& event) {
   event.set();
   co_return;
