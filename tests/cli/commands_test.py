@@ -138,7 +138,7 @@ class Names(CommandTest):
             self.tutti("chown", "12345:54321", "/f")
             self.assertEqual(self.json("stat", "/f")["uid"], 12345)
             self.assertEqual(self.json("stat", "/f")["gid"], 54321)
-        self.fails("chown", "no-such-user", "/f", says="no user")
+        self.fails("chown", "no-such-user", "/f", code=2, says="no user")
 
     def test_truncate_and_sparse_files(self):
         self.tutti("truncate", "-s", "10MiB", "/sparse")

@@ -42,6 +42,7 @@ enum class TransportFrame : std::uint16_t {
   challenge = 9,    // the server's nonce (TCP only)
   response = 10,    // what proves who the client is (TCP only)
   file = 11,        // id: key; comes with a descriptor of a file to read from (local sockets only)
+  nothing = 12,     // empty, and means nothing
 };
 
 struct PullRequest {

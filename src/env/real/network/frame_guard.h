@@ -21,10 +21,32 @@ class FrameGuard {
   using Tag = std::array<std::byte, crypto_onetimeauth_BYTES>;
   static_assert(sizeof(Tag) % 8 == 0, "frames stay aligned");
 
+  // The tag of one frame in the making.
+  class Frame {
+   public:
+    void add(std::span<const std::byte> bytes) {
+      crypto_onetimeauth_update(&state_, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+    }
+    Tag end() {
+      Tag tag{};
+      crypto_onetimeauth_final(&state_, reinterpret_cast<unsigned char*>(tag.data()));
+      return tag;
+    }
+    // end(), and whether it is this.
+    bool ends_with(const Tag& tag) {
+      const Tag own = end();
+      return sodium_memcmp(own.data(), tag.data(), own.size()) == 0;
+    }
+
+   private:
+    friend class FrameGuard;
+    crypto_onetimeauth_state state_{};
+  };
+
   explicit FrameGuard(const AuthKey& key) : key_(key) {}
 
-  // The next frame begins.
-  void begin() {
+  // The next frame: frames have the order of these calls.
+  Frame begin() {
     std::array<unsigned char, crypto_onetimeauth_KEYBYTES> once{};
     std::array<unsigned char, crypto_stream_chacha20_NONCEBYTES> nonce{};
     static_assert(sizeof(nonce) == sizeof(number_));
@@ -32,26 +54,14 @@ class FrameGuard {
     ++number_;
     crypto_stream_chacha20(once.data(), once.size(), nonce.data(),
                            reinterpret_cast<const unsigned char*>(key_.data()));
-    crypto_onetimeauth_init(&state_, once.data());
-  }
-  void add(std::span<const std::byte> bytes) {
-    crypto_onetimeauth_update(&state_, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
-  }
-  Tag end() {
-    Tag tag{};
-    crypto_onetimeauth_final(&state_, reinterpret_cast<unsigned char*>(tag.data()));
-    return tag;
-  }
-  // end(), and whether it is this.
-  bool ends_with(const Tag& tag) {
-    const Tag own = end();
-    return sodium_memcmp(own.data(), tag.data(), own.size()) == 0;
+    Frame frame;
+    crypto_onetimeauth_init(&frame.state_, once.data());
+    return frame;
   }
 
  private:
   AuthKey key_;
   std::uint64_t number_ = 0;
-  crypto_onetimeauth_state state_{};
 };
 
 }  // namespace tutti

@@ -41,12 +41,13 @@ Result<std::optional<Frame>> FrameReader::next(BulkSink& sink) {
       wanted_ = needed;
       return std::optional<Frame>();
     }
+    std::optional<FrameGuard::Frame> tag;
     if (guard_) {
-      guard_->begin();
-      guard_->add(view(0, sizeof(header) + (prefix ? *prefix : header.length)));
+      tag = guard_->begin();
+      tag->add(view(0, sizeof(header) + (prefix ? *prefix : header.length)));
     }
     if (!prefix) {
-      if (guard_ && !guard_->ends_with(load<FrameGuard::Tag>(view(needed - tag_length(), tag_length()))))
+      if (tag && !tag->ends_with(load<FrameGuard::Tag>(view(needed - tag_length(), tag_length()))))
         return altered();
       handed_ = needed;
       return std::optional(Frame{header.type, header.id, view(sizeof(header), header.length)});
@@ -54,6 +55,7 @@ Result<std::optional<Frame>> FrameReader::next(BulkSink& sink) {
     TUTTI_TRY(sink.begin_bulk(header, view(sizeof(header), *prefix)));
     begin_ += needed;  // both prefixes are multiples of 8
     in_bulk_ = true;
+    bulk_tag_ = tag;
     bulk_at_ = 0;
     bulk_left_ = header.length - *prefix;
     trailer_left_ = padding(header.length) + tag_length();
@@ -77,7 +79,7 @@ Status FrameReader::take_bulk_from_buffer(BulkSink& sink) {
       copied += places[i].iov_len;
     }
     if (count == 0) copied = most;
-    if (guard_) guard_->add(view(0, copied));
+    if (bulk_tag_) bulk_tag_->add(view(0, copied));
     begin_ += copied;
     TUTTI_TRY(bulk_arrived(copied, sink));
   }
@@ -98,7 +100,7 @@ Status FrameReader::bulk_arrived(std::size_t count, BulkSink& sink) {
   bulk_left_ -= count;
   if (bulk_left_ > 0 || trailer_left_ > 0) return {};
   in_bulk_ = false;
-  if (guard_ && !guard_->ends_with(tag_)) return altered();
+  if (bulk_tag_ && !bulk_tag_->ends_with(tag_)) return altered();
   sink.end_bulk();
   return {};
 }
@@ -187,11 +189,11 @@ Result<FrameReader::Filled> FrameReader::fill(BulkSink& sink) {
   filled.drained = length < asked && !with_file;
   const std::size_t to_places = std::min(direct, length);
   end_ += length - to_places;
-  if (guard_) {
+  if (bulk_tag_) {
     std::size_t left = to_places;
     for (std::size_t i = 0; left > 0; ++i) {
       const std::size_t part = std::min(left, parts[i].iov_len);
-      guard_->add({static_cast<const std::byte*>(parts[i].iov_base), part});
+      bulk_tag_->add({static_cast<const std::byte*>(parts[i].iov_base), part});
       left -= part;
     }
   }

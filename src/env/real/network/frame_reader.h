@@ -101,7 +101,8 @@ class FrameReader {
   std::size_t bulk_left_ = 0;     // of the body
   std::size_t trailer_left_ = 0;  // after it: padding and tag
   std::optional<FrameGuard> guard_;
-  FrameGuard::Tag tag_{};  // of a bulk frame
+  std::optional<FrameGuard::Frame> bulk_tag_;  // of what has come of a bulk frame
+  FrameGuard::Tag tag_{};                      // that it must have
 };
 
 }  // namespace tutti

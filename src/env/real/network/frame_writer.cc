@@ -78,7 +78,10 @@ Status FrameWriter::send(std::uint16_t type, std::uint64_t id, std::span<const s
                                   iovec{}};
   FrameGuard::Tag tag;
   if (guard_) {
-    tag = tag_of(std::span(storage).first(2));
+    FrameGuard::Frame frame = guard_->begin();
+    frame.add(bytes_of(header));
+    frame.add(payload);
+    tag = frame.end();
     storage[3] = part_of(tag);
   }
   std::span<iovec> parts(storage);
@@ -91,12 +94,6 @@ Status FrameWriter::send(std::uint16_t type, std::uint64_t id, std::span<const s
     parts = advance(parts, *sent);
   }
   return parts.empty() ? Status() : enqueue(parts);
-}
-
-FrameGuard::Tag FrameWriter::tag_of(std::span<const iovec> parts) {
-  guard_->begin();
-  for (const iovec& part : parts) guard_->add({static_cast<const std::byte*>(part.iov_base), part.iov_len});
-  return guard_->end();
 }
 
 bool FrameWriter::send_file(std::uint16_t type, std::uint64_t id, int file) {
@@ -187,22 +184,59 @@ Task<void> FrameWriter::flush_when_writable() {
 
 // Holds the turn to write a bulk frame. Leaves the stream in order whatever happens to its holder.
 struct FrameWriter::BulkTurn {
-  BulkTurn(FrameWriter& writer, std::size_t left) : writer(writer), left(left), length(left) {}
+  // Header and payload have `tagged` bytes, with the padding it is `left`.
+  BulkTurn(FrameWriter& writer, std::size_t tagged, std::size_t left)
+      : writer(writer), untagged(tagged), left(left), length(left) {}
   BulkTurn(const BulkTurn&) = delete;
   BulkTurn& operator=(const BulkTurn&) = delete;
   ~BulkTurn() {
     writer.bulk_under_way_ = false;
-    if (left > 0 && left < length && writer.guard_) {
-      writer.fail(Status(Code::unavailable, "a transfer was given up half way"));
-    } else if (left < length) {
-      writer.zeros_owed_ += left;
-    }
+    if (left < length) writer.zeros_owed_ += left;
+    if (tag) send_tag();
     if (writer.failed_.ok() && !writer.idle()) writer.start_flushing();
     writer.bulk_turn_.release();
   }
+  // The first `count` bytes of the parts went out.
+  void sent(std::span<const iovec> parts, std::size_t count) {
+    left -= count;
+    if (!tag) return;
+    count = std::min(count, untagged);
+    untagged -= count;
+    for (std::size_t i = 0; count > 0; ++i) {
+      const std::size_t part = std::min(count, parts[i].iov_len);
+      tag->add({static_cast<const std::byte*>(parts[i].iov_base), part});
+      count -= part;
+    }
+  }
+
   FrameWriter& writer;
+  std::optional<FrameGuard::Frame> tag;  // if frames have one
+  std::size_t untagged;                  // bytes that are not in it yet
   std::size_t left;
   std::size_t length;
+
+ private:
+  // The tag goes out after the zeros that stand for what is left, and before all that was queued meanwhile. A frame of which
+  // nothing went out leaves an empty one: its place in the order is taken.
+  void send_tag() {
+    std::vector<std::byte> last;
+    if (left == length) {
+      FrameHeader nothing;
+      nothing.type = static_cast<std::uint16_t>(TransportFrame::nothing);
+      const auto bytes = bytes_of(nothing);
+      last.assign(bytes.begin(), bytes.end());
+      tag->add(last);
+      untagged = 0;
+    }
+    for (; untagged > 0; untagged -= std::min(untagged, kZeros.size()))
+      tag->add(std::span(kZeros).first(std::min(untagged, kZeros.size())));
+    const FrameGuard::Tag end = tag->end();
+    last.insert(last.end(), end.begin(), end.end());
+    const auto front = writer.queue_.begin() + static_cast<std::ptrdiff_t>(writer.queue_start_);
+    writer.queue_.insert(front, last.begin(), last.end());
+    if (!writer.failed_.ok()) return;
+    if (Status status = writer.flush_queue(); !status.ok()) writer.fail(std::move(status));
+  }
 };
 
 Task<Status> FrameWriter::send_bulk(std::uint16_t type, std::uint64_t id, std::vector<std::byte> prefix,
@@ -217,13 +251,9 @@ Task<Status> FrameWriter::send_bulk(std::uint16_t type, std::uint64_t id, std::v
   memory.push_back(part_of(std::span(kZeros).first(padding(length))));
 
   co_await bulk_turn_.acquire();
-  FrameGuard::Tag tag;
-  BulkTurn turn(*this, sizeof(header) + padded(length) + (guard_ ? sizeof(tag) : 0));
+  BulkTurn turn(*this, sizeof(header) + length, sizeof(header) + padded(length));
   while (failed_.ok() && !idle()) co_await flushed_.wait();
-  if (guard_) {
-    tag = tag_of(std::span(memory).first(memory.size() - 1));  // without the padding
-    memory.push_back(part_of(tag));
-  }
+  if (guard_) turn.tag = guard_->begin();
   std::span<iovec> parts(memory);
   while (failed_.ok()) {
     const Result<std::size_t> sent = send_once(fd_, parts);
@@ -231,7 +261,7 @@ Task<Status> FrameWriter::send_bulk(std::uint16_t type, std::uint64_t id, std::v
       fail(sent.status());
       break;
     }
-    turn.left -= *sent;
+    turn.sent(parts, *sent);
     bulk_bytes_ += *sent;
     parts = advance(parts, *sent);
     if (turn.left == 0) co_return Status();

@@ -3,7 +3,7 @@
 // Ordinary frames are written at once, or copied and queued when the socket is full. Bulk frames are written
 // straight from the caller's memory, who waits until the kernel has taken them; one at a time, in order, and
 // never inside another frame. A bulk frame whose sender is destroyed half way is completed with zeros, so
-// that the stream stays whole; one that has a tag ends the connection.
+// that the stream stays whole; its tag is that of what went out.
 #pragma once
 
 #include <sys/uio.h>
@@ -62,9 +62,6 @@ class FrameWriter {
   Task<void> flush_when_writable();
   [[nodiscard]] std::size_t queued() const { return queue_.size() - queue_start_; }
   [[nodiscard]] bool idle() const { return !bulk_under_way_ && zeros_owed_ == 0 && queued() == 0; }
-
-  // Frames are tagged in the order in which they go out.
-  FrameGuard::Tag tag_of(std::span<const iovec> parts);
 
   Loop& loop_;
   int fd_;

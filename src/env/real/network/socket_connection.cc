@@ -74,6 +74,7 @@ Task<Result<Frame>> SocketConnection::receive() {
 }
 
 Status SocketConnection::on_frame(const Frame& frame) {
+  if (frame.type == static_cast<std::uint16_t>(TransportFrame::nothing)) return {};
   if (frame.type != static_cast<std::uint16_t>(TransportFrame::file)) return socket_mover_.on_frame(frame);
   if (!takes_files_) return {Code::malformed, "a file that nobody takes"};
   // A process that has too many descriptors open gets the frame without one.

@@ -22,18 +22,16 @@ AuthKey key_of(int fill) {
 TEST(FrameGuard, TagsOfEqualFramesDiffer) {
   FrameGuard guard(key_of(1));
   const std::array<std::byte, 100> bytes{};
-  guard.begin();
-  guard.add(bytes);
-  const FrameGuard::Tag first = guard.end();
-  guard.begin();
-  guard.add(std::span(bytes).first(40));
-  guard.add(std::span(bytes).subspan(40));
-  EXPECT_NE(guard.end(), first);
-  FrameGuard other(key_of(1));
-  other.begin();
-  other.add(std::span(bytes).first(1));
-  other.add(std::span(bytes).subspan(1));
-  EXPECT_TRUE(other.ends_with(first)) << "pieces do not matter";
+  FrameGuard::Frame one = guard.begin();
+  FrameGuard::Frame two = guard.begin();
+  one.add(bytes);
+  two.add(bytes);
+  const FrameGuard::Tag first = one.end();
+  EXPECT_NE(two.end(), first);
+  FrameGuard::Frame pieces = FrameGuard(key_of(1)).begin();
+  pieces.add(std::span(bytes).first(1));
+  pieces.add(std::span(bytes).subspan(1));
+  EXPECT_TRUE(pieces.ends_with(first)) << "pieces do not matter";
 }
 
 // Two ends of a connection with a wire in between that the test holds.

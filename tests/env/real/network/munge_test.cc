@@ -70,7 +70,7 @@ class Munge : public testing::Test {
   }
   [[nodiscard]] bool answers() const {
     struct stat info {};
-    return ::stat(socket_.c_str(), &info) == 0 && munge_credential(socket_, {}).ok();
+    return ::stat(socket_.c_str(), &info) == 0 && munge_credential(socket_, {}, std::nullopt).ok();
   }
 
   TemporaryDirectory directory_;

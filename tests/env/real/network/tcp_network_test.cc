@@ -164,6 +164,7 @@ TEST_F(TcpListening, ClientThatMeansAnotherServerIsRefused) {
     return connect(network).code();
   };
   EXPECT_EQ(code_for(address_), Code::ok) << "without a name the address is it";
+  EXPECT_TRUE(loop_.run(listener_->accept()).ok());
   EXPECT_EQ(code_for("c1/data.1"), Code::permission);
   expect_alive();
 }
