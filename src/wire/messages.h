@@ -29,6 +29,7 @@ enum class Type : std::uint16_t {
   truncate = 84,
   remove_object = 85,
   took = 86,
+  list_objects = 87,
   policy_change = 95,
   advice = 96,
   open = 100,
@@ -48,6 +49,7 @@ enum class Type : std::uint16_t {
   set_policy = 123,
   join = 130,
   statistics = 131,
+  enrol = 132,
 };
 inline constexpr std::uint16_t kReplyBit = 0x8000;
 constexpr std::uint16_t request_type(Type type) { return static_cast<std::uint16_t>(type); }
@@ -63,7 +65,9 @@ enum Right : std::uint32_t {
   kRightRemove = 8,   // servers among themselves
   kRightPolicy = 16,  // the same: to change the request policy,
   kRightJoin = 32,    // to be a data server of this number,
-  kRightAdvise = 64,  // to advise data servers
+  kRightAdvise = 64,  // to advise data servers,
+  kRightEnrol = 128,  // to show a store,
+  kRightCheck = 256,  // to list objects
 };
 
 enum NodeType : std::uint8_t { kFile = 1, kDirectory = 2, kSymlink = 3 };
@@ -108,6 +112,7 @@ inline constexpr std::uint64_t kMaxTransfer = 64ULL << 20U;  // bytes of one tra
 inline constexpr std::uint64_t kMaxOffset = 1ULL << 62U;     // end of the largest object or file
 inline constexpr std::uint32_t kMaxInline = 16U << 10U;
 inline constexpr std::uint32_t kMaxListEntries = 1000;
+inline constexpr std::uint32_t kMaxListObjects = 4096;
 inline constexpr std::size_t kMaxSlices = 4096;     // of one advice
 inline constexpr std::size_t kMaxStatistics = 256;  // applications in one message
 inline constexpr std::uint64_t kRootInode = 1;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "server/data/era.h"
+
 namespace tutti {
 namespace {
 
@@ -206,6 +208,7 @@ void Dispatcher::enqueue(Transfer& transfer) {
 }
 
 Dispatcher::Turn Dispatcher::start_turn(Transfer& transfer, Bytes quantum, Nanos now) {
+  if (transfer.done == 0_B) transfer.era = era_of(boot_, store_, transfer.object);
   const bool cold = traits_.cold && !transfer.warmed && store_.cold(transfer.object);
   transfer.enter(cold ? TransferState::finding : TransferState::serving);
   transfer.warmed = true;
@@ -313,7 +316,7 @@ void Dispatcher::reply(const Transfer& transfer) {
   const LocalReadGrants::Grant ahead =
       status.ok() && quiet ? local_reads_.grant(transfer) : LocalReadGrants::Grant();
   reply_.Finish(wire::CreateTransferReply(reply_, static_cast<std::uint16_t>(status.code()), message,
-                                          transfer.valid_end.count(), bytes, boot_, transfer.local.key,
+                                          transfer.valid_end.count(), bytes, transfer.era, transfer.local.key,
                                           ahead.end.count(), ahead.time.count(), ahead.bytes.count()));
   const auto type = wire::reply_type(transfer.write ? wire::Type::write : wire::Type::read);
   // A reply that cannot be sent closes the connection; the session's own loop sees that.

@@ -1,5 +1,6 @@
 // The requests of a session for whole objects.
 #include "server/data/data_session.h"
+#include "server/data/era.h"
 #include "server/data/status_reply.h"
 
 namespace tutti {
@@ -31,7 +32,7 @@ Task<void> DataSession::do_object_request(wire::Type type, std::uint64_t id, Obj
   } else {
     status = co_await server_.store_.remove(object);
   }
-  reply(type, id, status);
+  reply(type, id, status, era_of(server_.options_.boot, server_.store_, object));
 }
 
 void DataSession::reply_length(std::uint64_t id, const Result<std::optional<Bytes>>& length) {
@@ -60,6 +61,7 @@ Status DataSession::truncate(const Frame& frame) {
 }
 
 Task<void> DataSession::do_truncate(std::uint64_t id, ObjectId object, Bytes length, bool cut, bool grow) {
+  const std::uint64_t era = era_of(server_.options_.boot, server_.store_, object);
   const auto now = co_await server_.store_.length(object);
   Status status = now.status();
   if (status.ok()) {
@@ -67,7 +69,7 @@ Task<void> DataSession::do_truncate(std::uint64_t id, ObjectId object, Bytes len
     if ((cut && old > length) || (grow && old < length))
       status = co_await server_.store_.truncate(object, length);
   }
-  reply(wire::Type::truncate, id, status);
+  reply(wire::Type::truncate, id, status, era);
 }
 
 }  // namespace tutti

@@ -23,7 +23,7 @@ Status check(const MetaServerOptions& options, const meta::ClusterDefaults& defa
 }
 
 // Checks what is stored, or stores the superblock and the root.
-Status prepare(KvWriter& kv, const Superblock& fresh, const meta::Inode& root) {
+Status prepare(KvWriter& kv, const Superblock& fresh, const meta::Inode& root, bool create) {
   Result<std::optional<std::string>> stored = kv.get(meta::superblock_key());
   if (!stored.ok()) return stored.status();
   if (stored->has_value()) {
@@ -39,6 +39,12 @@ Status prepare(KvWriter& kv, const Superblock& fresh, const meta::Inode& root) {
   TUTTI_TRY(kv.scan(first, [&](std::string_view, std::string_view) { return empty = false; }));
   if (!empty)
     return {Code::malformed, "there are data, but no superblock: these are not the metadata of Tutti"};
+  if (!create) {
+    return {Code::not_found,
+            "there are no metadata: is their disk mounted? A new cluster's are made by `tutti server init`, "
+            "old ones "
+            "come back by `tutti meta restore`"};
+  }
   TUTTI_TRY(kv.put(meta::inode_key(root.id), meta::encode(root)));
   return kv.put(meta::superblock_key(), meta::encode(fresh));
 }
@@ -63,6 +69,7 @@ class MetaServer::Impl {
     TUTTI_CO_TRY(check(service_.options, service_.defaults));
     Superblock fresh;
     fresh.cluster = service_.options.cluster;
+    fresh.uuid = Uuid::make(service_.env.random);
     meta::Inode root;
     root.id = root.parent = wire::kRootInode;
     root.type = wire::kDirectory;
@@ -71,12 +78,15 @@ class MetaServer::Impl {
     root.gid = service_.options.root_gid;
     root.links = 2;
     root.accessed = root.modified = root.changed = service_.clock.now();
-    std::function<Status(KvWriter&)> body = [fresh, root](KvWriter& kv) { return prepare(kv, fresh, root); };
+    std::function<Status(KvWriter&)> body = [fresh, root, create = service_.options.create](KvWriter& kv) {
+      return prepare(kv, fresh, root, create);
+    };
     const Status status = co_await service_.kv.update(std::move(body));
     if (!status.ok()) co_return status.with_context("open metadata");
     TUTTI_CO_TRY(service_.locks.open());
     if (service_.coordinator) TUTTI_CO_TRY(co_await service_.coordinator->open());
     if (follower_) follower_->start();
+    service_.stores.start();
     service_.purger.start();
     co_return Status();
   }
@@ -87,6 +97,12 @@ class MetaServer::Impl {
       if (!connection.ok()) co_return connection.status();
       scope_.spawn(run_session(*std::move(connection)));
     }
+  }
+
+  Task<Status> refused() { return service_.stores.refused(); }
+  Task<Status> settled() {
+    co_await service_.stores.settled();
+    co_return Status();
   }
 
   [[nodiscard]] Coordinator* coordinator() { return service_.coordinator.get(); }
@@ -110,6 +126,8 @@ MetaServer::~MetaServer() = default;
 Coordinator* MetaServer::coordinator() { return impl_->coordinator(); }
 
 Task<Status> MetaServer::open() { return impl_->open(); }
+Task<Status> MetaServer::refused() { return impl_->refused(); }
+Task<Status> MetaServer::settled() { return impl_->settled(); }
 
 Task<Status> MetaServer::serve(std::unique_ptr<Listener> listener) {
   return impl_->serve(std::move(listener));

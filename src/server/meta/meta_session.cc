@@ -62,7 +62,8 @@ Service::Service(Env world, Kv& store, ServerKey servers_key, MetaServerOptions 
       clock(env.clock),
       purger(env, kv, key, clock, options.cluster, options.data_servers),
       started(env.clock.now()),
-      locks(env, kv, options.lock_lease, options.lock_grace) {}
+      locks(env, kv, options.lock_lease, options.lock_grace),
+      stores(env, kv, options.enrol ? static_cast<std::uint32_t>(options.data_servers.size()) : 0) {}
 
 MetaSession::MetaSession(Service& service, std::unique_ptr<Connection> connection)
     : service_(service),
@@ -152,6 +153,7 @@ void MetaSession::start_change(const Frame& frame, std::string what, std::uint64
 Task<void> MetaSession::change(std::uint16_t type, std::uint64_t id, std::string what,
                                std::shared_ptr<Change> prepared) {
   const Permit permit(permits_);
+  co_await service_.stores.settled();
   std::function<Status(KvWriter&)> body = [prepared](KvWriter& kv) { return apply(kv, *prepared); };
   const Status status = co_await service_.kv.update(std::move(body));
   if (!status.ok()) {

@@ -24,6 +24,7 @@
 #include "server/meta/purge.h"
 #include "server/meta/repeat.h"
 #include "server/meta/reply.h"
+#include "server/meta/stores.h"
 
 namespace tutti::meta {
 
@@ -43,6 +44,7 @@ struct Service {
   std::uint32_t sessions = 0;
   std::set<std::string> complained;  // peers that the log has spoken about
   Locks locks;
+  Stores stores;
 };
 
 class MetaSession {
@@ -83,12 +85,14 @@ class MetaSession {
   bool on_lock(const Frame& frame);
   bool on_unlock(const Frame& frame);
   bool on_counter(const Frame& frame);
+  bool on_enrol(const Frame& frame);
 
   void answer(std::uint16_t type, std::uint64_t id, const std::string& what,
               const Result<std::string>& reply);
   void start_change(const Frame& frame, std::string what, std::uint64_t sequence, Operation operation);
   Task<void> change(std::uint16_t type, std::uint64_t id, std::string what, std::shared_ptr<Change> change);
   static Status apply(KvWriter& kv, Change& change);
+  Task<void> enrol(std::uint16_t type, std::uint64_t id, EnrolMessage shown);
   Task<void> lock(std::uint16_t type, std::uint64_t id, std::string what, LockAsk ask);
   void complain(const std::string& about);
 
