@@ -20,6 +20,7 @@ struct FaultPlan {
   bool cuts = true;
   bool slow_links = true;
   bool store_errors = false;
+  bool wrong_stores = false;  // swapped, or a new one in the place of the old
 };
 
 class FaultSaboteur {
@@ -40,6 +41,10 @@ class FaultSaboteur {
   Task<void> cut(NodeId a, NodeId b, Nanos length);
   Task<void> slow(NodeId a, NodeId b, Nanos length);
   Task<void> spoil(std::uint32_t server, Nanos length);
+  Task<void> swap(std::uint32_t a, std::uint32_t b, Nanos length);
+  Task<void> empty(std::uint32_t server, Nanos length);
+  void check_refused(std::uint32_t server);
+  void begin_wrong_store(std::uint32_t server, Nanos length);
   void begin_one();
   [[nodiscard]] NodeId any_node();
   [[nodiscard]] Nanos any_length();
