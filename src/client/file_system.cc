@@ -87,8 +87,8 @@ FileSystem::Impl::Impl(Env given, ClusterMap cluster, ClientOptions wanted)
   if (!map.coordinator.empty() && map.coordinator != map.meta)
     coordinator = std::make_unique<ServerSession>(env, session, "coordinator", map.coordinator);
   for (std::size_t i = 0; i < map.data.size(); ++i) {
-    data.push_back(
-        std::make_unique<ServerSession>(env, session, fmt::format("data server {}", i), map.data[i]));
+    data.push_back(std::make_unique<ServerSession>(env, session, fmt::format("data server {}", i),
+                                                   map.data[i], nullptr, static_cast<std::uint32_t>(i)));
   }
   auto order = make_target_order(options.target_order);
   unknown_order = order.status();

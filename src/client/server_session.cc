@@ -25,12 +25,13 @@ Answer answer_of(Status status) {
 }
 
 ServerSession::ServerSession(const Env& env, const SessionInfo& info, std::string name, std::string address,
-                             ClusterClock* cluster_clock)
+                             ClusterClock* cluster_clock, std::uint32_t index)
     : env_(env),
       info_(info),
       name_(std::move(name)),
       address_(std::move(address)),
       cluster_clock_(cluster_clock),
+      index_(index),
       attempt_ended_(env.clock.executor()),
       scope_(env.clock.executor()) {}
 
@@ -101,6 +102,13 @@ Task<Result<std::shared_ptr<Channel>>> ServerSession::attempt() {
   TUTTI_CO_TRY(wire::status_of(*message).with_context(name_));
   if (info_.cluster != 0 && message->cluster() != info_.cluster) {
     co_return Status(Code::invalid, fmt::format("{} at {} belongs to another cluster", name_, address_));
+  }
+  if (message->index() != index_) {
+    co_return Status(
+        Code::invalid,
+        fmt::format("{} is data server {}, not {}: the cluster file lists the servers in another order "
+                    "than theirs does; use a copy of the servers' file",
+                    address_, message->index(), index_));
   }
   if (cluster_clock_ != nullptr)
     cluster_clock_->sample(sent, env_.clock.steady(), Nanos(message->server_wall()));

@@ -50,9 +50,10 @@ Answer answer_of(Status status);
 class ServerSession {
  public:
   // `name` is for messages: "metadata server", "data server 2". The references must outlive the session.
-  // `cluster_clock` learns from this server if it is not null.
+  // `cluster_clock` learns from this server if it is not null. `index` is the number that the server must have: with
+  // another one the file says where it is, every byte would go astray.
   ServerSession(const Env& env, const SessionInfo& info, std::string name, std::string address,
-                ClusterClock* cluster_clock = nullptr);
+                ClusterClock* cluster_clock = nullptr, std::uint32_t index = 0);
   ServerSession(const ServerSession&) = delete;
   ServerSession& operator=(const ServerSession&) = delete;
   ~ServerSession() = default;
@@ -103,6 +104,7 @@ class ServerSession {
   std::string name_;
   std::string address_;
   ClusterClock* cluster_clock_;
+  std::uint32_t index_;
   std::shared_ptr<Channel> channel_;
   bool connecting_ = false;
   Event attempt_ended_;

@@ -10,6 +10,12 @@
 
 namespace tutti {
 
+namespace {
+
+Task<Status> at_once() { co_return Status(); }
+
+}  // namespace
+
 Status serve_coordinator(Daemon& daemon) {
   const ClusterConfig& config = daemon.config;
   if (config.coordinator.empty()) {
@@ -20,6 +26,7 @@ Status serve_coordinator(Daemon& daemon) {
   }
   LmdbOptions lmdb;
   lmdb.map_size = config.metadata_limit;
+  lmdb.create = false;
   auto kv = LmdbKv::open(daemon.loop, daemon.state.store_path(daemon.name), lmdb);
   if (!kv.ok()) return kv.status();
   const std::uint32_t owner = config.owner ? config.owner->uid : ::geteuid();
@@ -29,7 +36,7 @@ Status serve_coordinator(Daemon& daemon) {
   if (!listeners.ok()) return listeners.status();
   std::vector<Task<Status>> serving;
   for (auto& each : *listeners) serving.push_back(server.serve(std::move(each)));
-  return serve_until_signal(daemon, std::move(serving));
+  return serve_until_signal(daemon, std::move(serving), at_once());
 }
 
 }  // namespace tutti

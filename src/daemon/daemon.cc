@@ -87,6 +87,18 @@ Task<void> run_until_signal(Daemon* daemon, Event* ended) {
   ended->set();
 }
 
+Task<void> announce(Daemon* daemon, Task<Status> ready, Status* result, Event* ended) {
+  Status status = co_await std::move(ready);
+  if (!status.ok()) {
+    *result = std::move(status);
+    ended->set();
+    co_return;
+  }
+  daemon->log.info("serves in {} as pid {}", daemon->state.path(), ::getpid());
+  say_ready(std::exchange(daemon->ready_fd, -1), {});
+  notify_manager("READY=1");
+}
+
 Task<void> wait(Event* event) { co_await event->wait(); }
 
 }  // namespace
@@ -106,16 +118,13 @@ Result<std::vector<std::unique_ptr<Listener>>> listen(Daemon& daemon, const std:
   return listeners;
 }
 
-Status serve_until_signal(Daemon& daemon, std::vector<Task<Status>> serving) {
+Status serve_until_signal(Daemon& daemon, std::vector<Task<Status>> serving, Task<Status> ready) {
   Status result;
   Event ended(daemon.loop.executor());
   Scope scope(daemon.loop.executor());
   scope.spawn(run_until_signal(&daemon, &ended));
   for (Task<Status>& each : serving) scope.spawn(run_until_end(std::move(each), &result, &ended));
-  daemon.log.info("serves in {} as pid {}", daemon.state.path(), ::getpid());
-  say_ready(daemon.ready_fd, {});
-  notify_manager("READY=1");
-  daemon.ready_fd = -1;
+  scope.spawn(announce(&daemon, std::move(ready), &result, &ended));
   daemon.loop.run(wait(&ended));
   notify_manager("STOPPING=1");
   scope.cancel();

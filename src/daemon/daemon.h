@@ -53,8 +53,9 @@ Status run_daemon(const DaemonOptions& options, const std::string& name,
 
 // Where a daemon listens: at its address in the cluster file, and for clients on its host at a local socket.
 Result<std::vector<std::unique_ptr<Listener>>> listen(Daemon& daemon, const std::string& address);
-// Serves until a signal comes or serving fails.
-Status serve_until_signal(Daemon& daemon, std::vector<Task<Status>> serving);
+// Serves until a signal comes or serving fails. When `ready` has ended well, whoever started the daemon is told that it
+// serves; with an error the daemon ends.
+Status serve_until_signal(Daemon& daemon, std::vector<Task<Status>> serving, Task<Status> ready);
 
 // Tells whoever started the daemon (descriptor `fd`; -1: nobody) that it serves, or why not.
 void say_ready(int fd, const Status& status);

@@ -80,6 +80,8 @@ Status serve_data(Daemon& daemon, std::uint32_t index) {
   files.log = daemon.log;
   auto store = FileStore::open(daemon.loop, daemon.state.store_path(daemon.name), files);
   if (!store.ok()) return store.status();
+  TUTTI_TRY(check_identity((*store)->identity(), config.id, index)
+                .with_context(daemon.state.store_path(daemon.name)));
   const bool rotational = config.device == "hdd" ||
                           (config.device == "none" && on_rotating_disk(daemon.state.store_path(daemon.name)));
   auto policy = make_request_policy(for_device(config.policy, rotational));
@@ -96,16 +98,18 @@ Status serve_data(Daemon& daemon, std::uint32_t index) {
   options.read_grant = config.read_grant;
   options.max_request_age = config.max_request_age;
   options.coordinator = config.coordinator_address();
+  options.metadata = config.meta;
   options.rotational = rotational;
   options.applications = config.applications;
   DataServer server(daemon.env(), modelled ? static_cast<Store&>(*modelled) : **store, *std::move(policy),
                     daemon.key, options);
   auto listeners = listen(daemon, config.data[index]);
   if (!listeners.ok()) return listeners.status();
-  server.start();
+  TUTTI_TRY(server.start());
   std::vector<Task<Status>> serving;
+  serving.push_back(server.refused());
   for (auto& each : *listeners) serving.push_back(server.serve(std::move(each)));
-  return serve_until_signal(daemon, std::move(serving));
+  return serve_until_signal(daemon, std::move(serving), server.decided());
 }
 
 }  // namespace tutti

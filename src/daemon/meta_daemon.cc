@@ -4,17 +4,13 @@
 
 #include <utility>
 
+#include "daemon/metadata_options.h"
 #include "env/real/kv/lmdb_kv.h"
 #include "server/meta/meta_server.h"
 
 namespace tutti {
 
-Status serve_meta(Daemon& daemon) {
-  const ClusterConfig& config = daemon.config;
-  LmdbOptions lmdb;
-  lmdb.map_size = config.metadata_limit;
-  auto kv = LmdbKv::open(daemon.loop, daemon.state.store_path("meta"), lmdb);
-  if (!kv.ok()) return kv.status();
+MetaServerOptions metadata_options(const ClusterConfig& config) {
   MetaServerOptions options;
   options.cluster = config.id;
   options.data_servers = config.data;
@@ -26,13 +22,27 @@ Status serve_meta(Daemon& daemon) {
   options.open_grace = config.open_grace;
   options.root_uid = config.owner ? config.owner->uid : ::geteuid();
   options.root_gid = config.owner ? config.owner->gid : ::getegid();
+  return options;
+}
+
+Status serve_meta(Daemon& daemon) {
+  const ClusterConfig& config = daemon.config;
+  LmdbOptions lmdb;
+  lmdb.map_size = config.metadata_limit;
+  lmdb.create = false;
+  auto kv = LmdbKv::open(daemon.loop, daemon.state.store_path("meta"), lmdb);
+  if (!kv.ok()) return kv.status();
+  MetaServerOptions options = metadata_options(config);
+  options.create = false;
+  options.enrol = true;
   MetaServer server(daemon.env(), **kv, daemon.key, options);
   TUTTI_TRY(daemon.loop.run(server.open()));
   auto listeners = listen(daemon, config.meta);
   if (!listeners.ok()) return listeners.status();
   std::vector<Task<Status>> serving;
+  serving.push_back(server.refused());
   for (auto& each : *listeners) serving.push_back(server.serve(std::move(each)));
-  return serve_until_signal(daemon, std::move(serving));
+  return serve_until_signal(daemon, std::move(serving), server.settled());
 }
 
 }  // namespace tutti

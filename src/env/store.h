@@ -20,6 +20,7 @@
 #include "base/units.h"
 #include "env/places.h"
 #include "env/shared_file.h"
+#include "env/store_identity.h"
 #include "env/task.h"
 
 namespace tutti {
@@ -154,9 +155,12 @@ class Store {
 
   // Sets the length, with zeros where it grows. Creates the object, even with length 0.
   virtual Task<Status> truncate(ObjectId object, Bytes length) = 0;
-  // Success if the object does not exist.
+  // Success if the object does not exist. After a failure what was written and not synced may be lost, whatever later
+  // syncs say: losses() tells.
   virtual Task<Status> sync(ObjectId object) = 0;
-  // Success if the object does not exist.
+  // How often a sync of the object failed. Never falls, also when the store is opened anew.
+  [[nodiscard]] virtual std::uint64_t losses(ObjectId object) const = 0;
+  // Success if the object does not exist. Survives loss of power.
   virtual Task<Status> remove(ObjectId object) = 0;
   // Nothing if the object does not exist.
   virtual Task<Result<std::optional<Bytes>>> length(ObjectId object) = 0;
@@ -182,6 +186,13 @@ class Store {
   // The object in a form that others on this host may read, if its bytes are in memory for good: a reader never waits
   // for a device. No file: it is not shared.
   virtual SharedObject share(ObjectId object) = 0;
+
+  // Who the store is: fixed when it was made, but for bind().
+  [[nodiscard]] virtual const StoreIdentity& identity() const = 0;
+  // From now on it holds objects of the files of this metadata store. Durable.
+  virtual Status bind(const Uuid& metadata) = 0;
+  // The highest id of all objects that were ever made here; 0 if there was none.
+  [[nodiscard]] virtual ObjectId newest() const = 0;
 };
 
 }  // namespace tutti

@@ -34,6 +34,7 @@ enum class Type : std::uint16_t {
   remove_objects = 87,
   next_data = 88,
   fence = 89,
+  list_objects = 90,
   policy_change = 95,
   advice = 96,
   open = 100,
@@ -56,6 +57,7 @@ enum class Type : std::uint16_t {
   set_policy = 123,
   join = 130,
   statistics = 131,
+  enrol = 132,
 };
 inline constexpr std::uint16_t kReplyBit = 0x8000;
 constexpr std::uint16_t request_type(Type type) { return static_cast<std::uint16_t>(type); }
@@ -73,7 +75,9 @@ enum Right : std::uint32_t {
   kRightRemove = 8,   // servers among themselves
   kRightPolicy = 16,  // the same: to change the request policy,
   kRightJoin = 32,    // to be a data server of this number,
-  kRightAdvise = 64,  // to advise data servers
+  kRightAdvise = 64,  // to advise data servers,
+  kRightEnrol = 128,  // to show a store,
+  kRightCheck = 256,  // to list objects
 };
 
 enum NodeType : std::uint8_t { kFile = 1, kDirectory = 2, kSymlink = 3 };
@@ -119,6 +123,7 @@ inline constexpr std::uint64_t kMaxTransfer = 64ULL << 20U;  // bytes of one tra
 inline constexpr std::uint64_t kMaxOffset = 1ULL << 62U;     // end of the largest object or file
 inline constexpr std::uint32_t kMaxInline = 16U << 10U;
 inline constexpr std::uint32_t kMaxListEntries = 1000;
+inline constexpr std::uint32_t kMaxListObjects = 4096;
 inline constexpr std::size_t kMaxLostLocks = 64;    // of one fence
 inline constexpr std::size_t kMaxSlices = 4096;     // of one advice
 inline constexpr std::size_t kMaxRemoved = 4096;    // files of one removal

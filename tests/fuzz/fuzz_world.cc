@@ -19,6 +19,7 @@
 #include "server/data/data_server.h"
 #include "server/meta/meta_server.h"
 #include "server/removal.h"
+#include "server/store_messages.h"
 
 namespace tutti::fuzz {
 namespace {
@@ -115,12 +116,13 @@ class World {
                                                 std::move(*make_request_policy("fcfs")), key_, options);
     auto listener = fabric_.node(server_node_).listen(data_address_);
     scope_.spawn(finish(data_server_->serve(*std::move(listener))));
-    data_server_->start();
+    data_server_->start().ignore();
   }
   void start_meta() {
     MetaServerOptions options;
     options.cluster = 7;
     options.data_servers = {data_address_};
+    options.enrol = type_ == wire::Type::enrol;
     meta_server_ = std::make_unique<MetaServer>(Env{clock_, fabric_.node(server_node_), random_, {}}, kv_,
                                                 key_, options);
     simulation_.run(meta_server_->open());
@@ -179,6 +181,22 @@ class World {
     const auto* made = wire::parse<wire::JoinRequest>(wire::bytes(genuine));
     *const_cast<wire::Capability*>(request->capability()) = *made->capability();
   }
+  void sign_enrol(std::span<std::byte> bytes) {
+    const auto* request = wire::parse<wire::EnrolRequest>(bytes);
+    if (request == nullptr || request->capability() == nullptr) return;
+    const EnrolMessage message{request->index(), from_wire(request->uuid()), from_wire(request->metadata()),
+                               request->newest(), request->replaces()};
+    const auto genuine = enrol_message(key_, message, clock_.wall());
+    const auto* made = wire::parse<wire::EnrolRequest>(wire::bytes(genuine));
+    *const_cast<wire::Capability*>(request->capability()) = *made->capability();
+  }
+  void sign_list_objects(std::span<std::byte> bytes) {
+    const auto* request = wire::parse<wire::ListObjectsRequest>(bytes);
+    if (request == nullptr || request->capability() == nullptr) return;
+    const auto genuine = list_objects_message(key_, request->after(), clock_.wall());
+    const auto* made = wire::parse<wire::ListObjectsRequest>(wire::bytes(genuine));
+    *const_cast<wire::Capability*>(request->capability()) = *made->capability();
+  }
   void sign_advice(std::span<std::byte> bytes) {
     const auto* request = wire::parse<wire::AdviceRequest>(bytes);
     if (request == nullptr || request->capability() == nullptr || !wire::aligned(request->slices())) return;
@@ -204,6 +222,10 @@ class World {
     switch (type) {
       case wire::Type::join:
         return sign_join(bytes);
+      case wire::Type::enrol:
+        return sign_enrol(bytes);
+      case wire::Type::list_objects:
+        return sign_list_objects(bytes);
       case wire::Type::advice:
         return sign_advice(bytes);
       case wire::Type::policy_change:

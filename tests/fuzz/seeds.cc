@@ -149,6 +149,12 @@ void other_seeds(const std::filesystem::path& directory) {
     b.Finish(wire::CreatePolicyChangeRequest(b, &capability, 1, 2, 3, policy, 1'293'840'001'000'000'000));
   });
   make("join", [&](Builder& b) { b.Finish(wire::CreateJoinRequest(b, &capability, 0, true)); });
+  make("enrol", [&](Builder& b) {
+    const wire::Uuid uuid(1, 2);
+    const wire::Uuid metadata(3, 4);
+    b.Finish(wire::CreateEnrolRequest(b, &capability, 0, &uuid, &metadata, 5, false));
+  });
+  make("list_objects", [&](Builder& b) { b.Finish(wire::CreateListObjectsRequest(b, &capability, 0, 100)); });
   make("statistics", [](Builder& b) {
     const std::vector<wire::ApplicationStatistics> rows = {{7, 1, 4096, 1000, 1, 512, 0, 1},
                                                            {8, 2, 8192, 2000, 0, 0, 3, 0}};

@@ -122,6 +122,9 @@ class Daemon:
 
     def __init__(self, host, *role):
         self.host = host
+        name = role[0] if role[0] != "data" else f"data.{role[2]}"
+        if not os.path.exists(os.path.join(host.directory, name)):
+            subprocess.run([TUTTI, "--dir", host.directory, "server", "init", name], check=True, capture_output=True)
         self.log = os.path.join(host.directory, "log.txt")
         place = os.path.join(host.directory, "notify")
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:

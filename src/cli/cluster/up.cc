@@ -16,6 +16,7 @@
 #include "cli/files/striping.h"
 #include "cli/output.h"
 #include "client/cluster_config.h"
+#include "daemon/make_store.h"
 #include "env/real/system_random.h"
 #include "policy/request/policy.h"
 #include "server/capability.h"
@@ -115,6 +116,24 @@ Status use_loopback_tcp(const StateDirectory& state, ClusterConfig& config) {
   return {};
 }
 
+// All of them or none.
+Status make_stores(const StateDirectory& state, const ClusterConfig& config) {
+  std::vector<std::string> made;
+  for (const std::string& name : daemon_names(config.servers(), !config.coordinator.empty())) {
+    const Status status = make_store(state, config, name, false);
+    if (status.code() != Code::exists) made.push_back(name);
+    if (status.ok()) continue;
+    std::error_code ignored;
+    for (const std::string& each : made) {
+      // What is in it: the directory itself may be where a disk is mounted.
+      for (const auto& entry : std::filesystem::directory_iterator(state.store_path(each), ignored))
+        std::filesystem::remove_all(entry.path(), ignored);
+    }
+    return status.with_context("make the store of " + name);
+  }
+  return {};
+}
+
 Status create_cluster(const StateDirectory& state, const UpOptions& options) {
   ClusterConfig config = new_config(options);
   if (options.loopback_tcp) TUTTI_TRY(use_loopback_tcp(state, config));
@@ -123,7 +142,8 @@ Status create_cluster(const StateDirectory& state, const UpOptions& options) {
   TUTTI_TRY(apply(options, config));
   const auto key = ServerKey::create(state.key_path());
   if (!key.ok() && key.code() != Code::exists) return key.status();
-  return config.save(state.config_path(), 0600);
+  TUTTI_TRY(make_stores(state, config));
+  return config.save(state.config_path(), 0600);  // last: without it there is no cluster
 }
 
 // Takes over what was asked for anew. The number of servers is fixed: files are spread over them.

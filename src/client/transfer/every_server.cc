@@ -83,7 +83,9 @@ Task<Result<Bytes>> ask_sync(FileServers servers, CapabilityHolder& capability, 
   CapabilityRequest<wire::StatusReply, AskObject> request(wire::Type::sync, server, capability,
                                                           AskObject{servers.tags.next()});
   const std::uint64_t writes = unsynced.writes(slot);
-  TUTTI_CO_TRY(co_await server.ask(request));
+  const Status asked = co_await server.ask(request);
+  if (asked.code() == Code::io_error || asked.code() == Code::no_space) unsynced.failed(slot);
+  if (!asked.ok()) co_return asked;
   TUTTI_CO_TRY(unsynced.synced(slot, request.reply().boot(), writes).with_context(server.name()));
   co_return 0_B;
 }

@@ -64,9 +64,17 @@ Task<Status> FaultyStore::truncate(ObjectId object, Bytes length) {
 }
 
 Task<Status> FaultyStore::sync(ObjectId object) {
-  TUTTI_CO_TRY(next(StoreOperation::sync, object).status);
-  TUTTI_CO_TRY(by_chance(faults_.sync_error, Code::io_error, "sync", object));
-  co_return co_await inner_.sync(object);
+  Status status = next(StoreOperation::sync, object).status;
+  if (status.ok()) status = by_chance(faults_.sync_error, Code::io_error, "sync", object);
+  if (status.ok()) co_return co_await inner_.sync(object);
+  ++losses_[object];
+  if (lose_) lose_(object);
+  co_return status;
+}
+
+std::uint64_t FaultyStore::losses(ObjectId object) const {
+  const auto found = losses_.find(object);
+  return inner_.losses(object) + (found == losses_.end() ? 0 : found->second);
 }
 
 Task<Status> FaultyStore::remove(ObjectId object) {

@@ -1,11 +1,13 @@
 // FaultyStore: any Store, with errors by script and by chance.
 //
 // By script: the next operations of a kind fail. By chance: each does with a probability. A torn write writes
-// a part of its range and fails. Chance is seeded, so a run repeats. The wrapped store must outlive this.
+// a part of its range and fails. A failed sync is remembered (losses()); what it
+// loses is up to whom on_failed_sync() tells. Chance is seeded, so a run repeats. The wrapped store must outlive this.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 
 #include "base/random.h"
@@ -18,7 +20,7 @@ struct StoreFaults {
   double write_error = 0;  // before anything is written
   double torn_write = 0;   // after a part was written; Code::io_error
   double no_space = 0;     // on write
-  double sync_error = 0;
+  double sync_error = 0;   // what was not synced is lost, and later syncs succeed
 };
 
 enum class StoreOperation : std::uint8_t { read, write, truncate, sync, remove, length, list };
@@ -34,6 +36,8 @@ class FaultyStore final : public Store {
   void fail(StoreOperation operation, Code code, std::uint64_t count = 1, std::uint64_t skip = 0);
   // The next write after `skip` others writes only its first `written` bytes, then fails with Code::io_error.
   void tear(Bytes written, std::uint64_t skip = 0);
+  // Called when a sync fails here, before anybody hears of it.
+  void on_failed_sync(std::function<void(ObjectId)> lose) { lose_ = std::move(lose); }
   // Errors given so far.
   [[nodiscard]] std::uint64_t injected() const { return injected_; }
 
@@ -49,12 +53,16 @@ class FaultyStore final : public Store {
   Task<Status> write(ObjectId object, std::span<const Extent> extents, Source& source) override;
   Task<Status> truncate(ObjectId object, Bytes length) override;
   Task<Status> sync(ObjectId object) override;
+  [[nodiscard]] std::uint64_t losses(ObjectId object) const override;
   Task<Status> remove(ObjectId object) override;
   Task<Result<std::optional<Bytes>>> length(ObjectId object) override;
   Task<Result<std::optional<Bytes>>> locate(ObjectId object, Bytes offset) override;
   [[nodiscard]] bool cold(ObjectId object) const override { return inner_.cold(object); }
   Task<void> warm(ObjectId object) override { return inner_.warm(object); }
   SharedObject share(ObjectId /*object*/) override { return {}; }
+  [[nodiscard]] const StoreIdentity& identity() const override { return inner_.identity(); }
+  Status bind(const Uuid& metadata) override { return inner_.bind(metadata); }
+  [[nodiscard]] ObjectId newest() const override { return inner_.newest(); }
   Task<Result<std::vector<ObjectId>>> list() override;
   Result<StoreSpace> space() override { return inner_.space(); }
 
@@ -77,6 +85,8 @@ class FaultyStore final : public Store {
   Random random_;
   std::map<StoreOperation, std::deque<Script>> scripts_;
   std::uint64_t injected_ = 0;
+  std::function<void(ObjectId)> lose_;
+  std::map<ObjectId, std::uint64_t> losses_;
 };
 
 }  // namespace tutti

@@ -77,8 +77,20 @@ void FaultSaboteur::begin_one() {
     if (plan_.cuts && a != b) scope_.spawn(cut(a, b, length));
   } else if (dice < 85) {
     if (plan_.slow_links && a != b) scope_.spawn(slow(a, b, length));
+  } else if (dice < 92 && plan_.wrong_stores) {
+    begin_wrong_store(server, length);
   } else {
     if (plan_.store_errors) scope_.spawn(spoil(server, length));
+  }
+}
+
+void FaultSaboteur::begin_wrong_store(std::uint32_t server, Nanos length) {
+  const std::uint32_t other = (server + 1) % world_.cluster.servers();
+  if (!world_.cluster.data_running(server) || !world_.cluster.data_running(other)) return;
+  if (other != server && random_.chance(0.5)) {
+    scope_.spawn(swap(server, other, length));
+  } else {
+    scope_.spawn(empty(server, length));
   }
 }
 
@@ -88,7 +100,7 @@ Task<void> FaultSaboteur::stop_data(std::uint32_t server, bool power, Nanos leng
   if (power) {
     ++world_.counts.power_losses;
     cluster.lose_power_data(server);
-    for (WatchedFile& file : world_.files) file.oracle->power_lost(server);
+    for (WatchedFile& file : world_.files) FaultWorld::lost(file, server);
   } else {
     ++world_.counts.process_deaths;
     cluster.stop_data(server);
@@ -166,9 +178,44 @@ Task<void> FaultSaboteur::spoil(std::uint32_t server, Nanos length) {
   } else {
     faults.read_error = faults.write_error = faults.torn_write = faults.sync_error = 0.15;
   }
-  world_.cluster.storage(server).spoil(faults);
+  SimStorage& storage = world_.cluster.storage(server);  // whichever server it is put under meanwhile
+  storage.spoil(faults);
   co_await clock_.sleep(length);
-  world_.cluster.storage(server).spoil(StoreFaults());
+  storage.spoil(StoreFaults());
+}
+
+// Each server comes up with the other's store, and must refuse it.
+Task<void> FaultSaboteur::swap(std::uint32_t a, std::uint32_t b, Nanos length) {
+  const UnderWay under_way(world_, fmt::format("stores of data servers {} and {} are swapped", a, b));
+  ++world_.counts.wrong_stores;
+  SimCluster& cluster = world_.cluster;
+  for (const std::uint32_t server : {a, b}) cluster.stop_data(server);
+  cluster.swap_storage(a, b);
+  for (const std::uint32_t server : {a, b}) cluster.start_data(server);
+  co_await clock_.sleep(length);
+  for (const std::uint32_t server : {a, b}) check_refused(server);
+  for (const std::uint32_t server : {a, b}) cluster.stop_data(server);
+  cluster.swap_storage(a, b);
+  for (const std::uint32_t server : {a, b}) cluster.start_data(server);
+}
+
+// A server comes up with a new store in the place of its own. It must wait for the metadata server, which refuses it.
+Task<void> FaultSaboteur::empty(std::uint32_t server, Nanos length) {
+  const UnderWay under_way(world_, fmt::format("data server {} has an empty store", server));
+  ++world_.counts.wrong_stores;
+  SimCluster& cluster = world_.cluster;
+  cluster.stop_data(server);
+  cluster.exchange_storage(server);
+  cluster.start_data(server);
+  co_await clock_.sleep(length);
+  cluster.stop_data(server);
+  cluster.exchange_storage(server);
+  cluster.start_data(server);
+}
+
+void FaultSaboteur::check_refused(std::uint32_t server) {
+  if (world_.cluster.refusal(server).code() != Code::invalid)
+    world_.violation(fmt::format("data server {} serves the store of another", server));
 }
 
 }  // namespace tutti

@@ -22,6 +22,7 @@ struct FaultPlan {
   bool store_errors = false;
   bool pauses = false;       // clients that stand still
   bool clock_jumps = false;  // of the wall clocks of data servers and clients
+  bool wrong_stores = false;  // swapped, or a new one in the place of the old
 };
 
 class FaultSaboteur {
@@ -44,6 +45,10 @@ class FaultSaboteur {
   Task<void> pause(NodeId client, Nanos length);
   Task<void> jump(NodeId node, Nanos offset, Nanos length);
   Task<void> spoil(std::uint32_t server, Nanos length);
+  Task<void> swap(std::uint32_t a, std::uint32_t b, Nanos length);
+  Task<void> empty(std::uint32_t server, Nanos length);
+  void check_refused(std::uint32_t server);
+  void begin_wrong_store(std::uint32_t server, Nanos length);
   void begin_one();
   [[nodiscard]] NodeId any_node();
   [[nodiscard]] Nanos any_length();

@@ -25,6 +25,11 @@ void FaultWorld::violation(const std::string& what) {
   if (outcome.ok()) outcome = Status(Code::internal, what);
 }
 
+void FaultWorld::lost(WatchedFile& file, std::uint32_t server) {
+  ++file.losses.at(server);
+  file.oracle->power_lost(server);
+}
+
 namespace {
 
 constexpr Nanos kRunLimit = 3600_s;    // of virtual time for the whole work
@@ -63,6 +68,8 @@ Plan make_plan(Random& random, std::uint64_t seed) {
   Random own(mix64(seed ^ 0xc00dU));
   plan.cluster.coordinated = own.chance(0.5);
   plan.cluster.coordinator_alone = plan.cluster.coordinated && own.chance(0.4);
+  plan.cluster.enrol = true;
+  plan.faults.wrong_stores = own.chance(0.3);
   plan.faults.mean_pause = Nanos(static_cast<std::int64_t>(random.between(50, 2000)) * 1'000'000);
   plan.faults.longest = Nanos(static_cast<std::int64_t>(random.between(100, 20'000)) * 1'000'000);
   plan.faults.power_losses = random.chance(0.4);
@@ -109,6 +116,7 @@ class Schedule {
   Task<void> check_file(SimClient& client, std::size_t file);
   Task<void> check_names(SimClient& client, std::size_t lane, std::set<std::uint64_t>& live);
   Task<void> check_objects(std::set<std::uint64_t> live);
+  void watch_syncs();
   Task<void> kill_clients();
   void launch(std::size_t client);
   void work();
@@ -164,11 +172,25 @@ Task<Status> Schedule::set_up(SimClient& client) {
     options.layout.stripe_count = static_cast<std::uint32_t>(random_.between(1, cluster_->servers()));
     auto opened = co_await client.files().open(file.path, options);
     if (!opened.ok()) co_return opened.status();
+    file.inode = (*opened)->attributes().inode;
     file.oracle = std::make_unique<FileOracle>((*opened)->layout());
+    file.losses.resize(cluster_->servers());
     TUTTI_CO_TRY(co_await (*opened)->close());
     world_.files.push_back(std::move(file));
   }
   co_return Status();
+}
+
+// A sync that fails loses what was not synced of the file on that server, as a loss of power does.
+void Schedule::watch_syncs() {
+  for (std::uint32_t server = 0; server < cluster_->servers(); ++server) {
+    cluster_->storage(server).on_failed_sync([this, server](ObjectId object) {
+      ++world_.counts.failed_syncs;
+      for (WatchedFile& file : world_.files) {
+        if (file.inode == object.value) FaultWorld::lost(file, server);
+      }
+    });
+  }
 }
 
 void Schedule::launch(std::size_t index) {
@@ -217,6 +239,7 @@ void Schedule::run_until(const char* what, Nanos limit, Done done) {
 
 void Schedule::work() {
   FaultSaboteur saboteur(world_, plan_.faults, random_.fork());
+  watch_syncs();
   for (std::size_t i = 0; i < processes_.size(); ++i) launch(i);
   saboteur.start();
   if (plan_.client_deaths) scope_.spawn(kill_clients());
@@ -342,13 +365,13 @@ FaultReport run_fault_schedule(std::uint64_t seed, bool verbose) {
   }
   report.seed = seed;
   report.setup = fmt::format(
-      "{} servers ({}, {}), {} clients x {} lanes, {} files{}{}{}{}", plan.cluster.servers,
+      "{} servers ({}, {}), {} clients x {} lanes, {} files{}{}{}{}{}", plan.cluster.servers,
       device_name(plan.cluster.storage.device), plan.cluster.policy, plan.clients, plan.lanes, plan.files,
       plan.cluster.coordinator_alone ? ", coordinator alone"
       : plan.cluster.coordinated     ? ", coordinated"
                                      : "",
       plan.faults.power_losses ? ", power losses" : "", plan.faults.store_errors ? ", store errors" : "",
-      plan.client_deaths ? ", client deaths" : "");
+      plan.faults.wrong_stores ? ", wrong stores" : "", plan.client_deaths ? ", client deaths" : "");
   return report;
 }
 
@@ -356,11 +379,12 @@ std::string to_text(const FaultReport& report) {
   const FaultCounts& counts = report.counts;
   std::string text = fmt::format(
       "seed {}: {}: {} operations ok, {} failed, {} bytes checked; {} deaths, {} power losses, {} cuts, {} "
-      "store faults, "
+      "store faults, {} failed syncs, {} wrong stores, "
       "{} client deaths; {} events in {}: {}\n",
       report.seed, report.setup, counts.succeeded, counts.failed, counts.bytes_checked, counts.process_deaths,
-      counts.power_losses, counts.cuts, counts.store_faults, counts.client_deaths, report.events,
-      to_string(report.virtual_time), report.outcome.ok() ? "held" : "VIOLATED: " + report.outcome.message());
+      counts.power_losses, counts.cuts, counts.store_faults, counts.failed_syncs, counts.wrong_stores,
+      counts.client_deaths, report.events, to_string(report.virtual_time),
+      report.outcome.ok() ? "held" : "VIOLATED: " + report.outcome.message());
   if (report.outcome.ok()) return text;
   for (const std::string& line : report.journal) text += line + "\n";
   text += fmt::format("repeat with: TUTTI_SCHEDULE_SEED={} fault_schedule_test\n", report.seed);

@@ -78,7 +78,8 @@ FaultWorker::FaultWorker(FaultWorld& world, SimClient& client, std::size_t lane,
       left_(left),
       random_(random),
       open_(world.files.size()),
-      logs_(world.logs.size()) {}
+      logs_(world.logs.size()),
+      unsynced_(world.files.size()) {}
 
 void FaultWorker::check(const std::string& what, const Status& verdict) {
   if (!verdict.ok()) world_.violation(fmt::format("lane {}: {}: {}", lane_, what, verdict.message()));
@@ -207,7 +208,39 @@ Task<void> FaultWorker::write(std::size_t file) {
     status = co_await handle->write(extents[0].offset, buffer);
   }
   doubt.settle(status.ok());
+  forget_told(file);
+  if (status.ok()) note_written(file, extents);
   ended(what, began, status);
+}
+
+// The losses of each server when it had acknowledged the first bytes since the last sync.
+void FaultWorker::note_written(std::size_t file, const std::vector<Extent>& extents) {
+  const Layout& layout = world_.files[file].oracle->layout();
+  const std::uint64_t stripe = layout.stripe_size.count();
+  for (const Extent& extent : extents) {
+    for (std::uint64_t at = extent.offset.count() / stripe * stripe; at < extent.end().count();
+         at += stripe) {
+      const std::uint32_t server = layout.server_of_slot(layout.slot_of(Bytes(at)));
+      unsynced_[file].emplace(server, Unsynced{world_.files[file].losses.at(server), false});
+    }
+  }
+}
+
+void FaultWorker::forget_told(std::size_t file) {
+  std::erase_if(unsynced_[file], [](const auto& each) { return each.second.told; });
+}
+
+// A sync must not succeed for who wrote before the bytes were lost, until he has written again.
+void FaultWorker::check_sync(std::size_t file, const std::string& what, const Status& status,
+                             const std::vector<std::uint64_t>& losses) {
+  for (auto& [server, unsynced] : unsynced_[file]) {
+    unsynced.told = losses.at(server) != unsynced.losses;
+    if (status.ok() && unsynced.told)
+      check(what,
+            Status(Code::internal, fmt::format("succeeded after data server {} lost its bytes", server)));
+  }
+  // Of the others it is not known any more whether they are synced.
+  std::erase_if(unsynced_[file], [](const auto& each) { return !each.second.told; });
 }
 
 Task<void> FaultWorker::read(std::size_t file) {
@@ -248,6 +281,7 @@ Task<void> FaultWorker::truncate(std::size_t file) {
   world_.journal.add(fmt::format("lane {}: {}", lane_, what));
   const Status status = co_await handle->truncate(length);
   doubt.settle(status.ok());
+  forget_told(file);
   ended(what, began, status);
 }
 
@@ -255,11 +289,13 @@ Task<void> FaultWorker::sync(std::size_t file) {
   OpenFile* handle = co_await open(file);
   if (handle == nullptr) co_return;
   const WatchedFile& watched = world_.files[file];
+  const std::vector<std::uint64_t> losses = watched.losses;
   const auto id = watched.oracle->begin_sync();
   Doubt doubt(*watched.oracle, id);
   const Nanos began = world_.now();
   const Status status = co_await handle->sync();
   doubt.settle(status.ok());
+  check_sync(file, fmt::format("sync {} [{}]", watched.path, id), status, losses);
   // A server that has lost power since the last sync makes this one fail, as it must.
   const bool after_loss = status.code() == Code::io_error && world_.counts.power_losses > 0;
   ended(fmt::format("sync {} [{}]", watched.path, id), began, status, after_loss);
@@ -293,6 +329,7 @@ Task<void> FaultWorker::stat_size(std::size_t file) {
 Task<void> FaultWorker::close(std::size_t file) {
   if (!open_[file]) co_return;
   const std::unique_ptr<OpenFile> handle = std::move(open_[file]);
+  unsynced_[file].clear();
   const Nanos began = world_.now();
   const Status status = co_await handle->close();
   ended("close " + world_.files[file].path, began, status);

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -64,6 +65,10 @@ class FaultWorker {
   [[nodiscard]] std::string choose_name();
   [[nodiscard]] std::string path(const std::string& name) const;
   NameOracle& names() { return world_.names[lane_]; }
+  void note_written(std::size_t file, const std::vector<Extent>& extents);
+  void forget_told(std::size_t file);
+  void check_sync(std::size_t file, const std::string& what, const Status& status,
+                  const std::vector<std::uint64_t>& losses);
   // Logs how an operation ended and counts it; an error that no fault explains is a violation.
   void ended(const std::string& what, Nanos began, const Status& status, bool plain_errors = false);
   void check(const std::string& what, const Status& verdict);
@@ -75,6 +80,12 @@ class FaultWorker {
   Random random_;
   std::vector<std::unique_ptr<OpenFile>> open_;  // by file
   std::vector<std::unique_ptr<OpenFile>> logs_;  // by lane
+  // What the handle wrote and did not sync, by file and data server.
+  struct Unsynced {
+    std::uint64_t losses = 0;  // of the server, when it was written
+    bool told = false;         // lost, and a sync has failed: so must all until it is written again
+  };
+  std::vector<std::map<std::uint32_t, Unsynced>> unsynced_;
 };
 
 }  // namespace tutti

@@ -32,7 +32,9 @@ class Journal {
 struct WatchedFile {
   std::string path;
   Bytes reach;  // operations stay below this offset
+  std::uint64_t inode = 0;
   std::unique_ptr<FileOracle> oracle;
+  std::vector<std::uint64_t> losses;  // by data server: how often it lost what was not synced
 };
 
 // A file to which one lane appends block after block, while others read at its end. A block lies on one server and is one
@@ -53,6 +55,8 @@ struct FaultCounts {
   std::uint64_t power_losses = 0;
   std::uint64_t cuts = 0;
   std::uint64_t store_faults = 0;
+  std::uint64_t failed_syncs = 0;
+  std::uint64_t wrong_stores = 0;
   std::uint64_t client_deaths = 0;
 };
 
@@ -62,6 +66,8 @@ struct FaultWorld {
   [[nodiscard]] Nanos now() { return cluster.simulation().now(); }
   // The first violation ends the run.
   void violation(const std::string& what);
+  // The data server lost what was not synced of the file.
+  static void lost(WatchedFile& file, std::uint32_t server);
 
   SimCluster& cluster;
   Journal journal;

@@ -32,6 +32,7 @@ class MeterStore final : public Store {
   Task<Status> write(ObjectId object, std::span<const Extent> extents, Source& source) override;
   Task<Status> truncate(ObjectId object, Bytes length) override { return inner_.truncate(object, length); }
   Task<Status> sync(ObjectId object) override { return inner_.sync(object); }
+  [[nodiscard]] std::uint64_t losses(ObjectId object) const override { return inner_.losses(object); }
   Task<Status> remove(ObjectId object) override { return inner_.remove(object); }
   Task<Result<std::optional<Bytes>>> length(ObjectId object) override { return inner_.length(object); }
   Task<Result<std::optional<Bytes>>> locate(ObjectId object, Bytes offset) override {
@@ -40,6 +41,9 @@ class MeterStore final : public Store {
   [[nodiscard]] bool cold(ObjectId object) const override { return inner_.cold(object); }
   Task<void> warm(ObjectId object) override { return inner_.warm(object); }
   SharedObject share(ObjectId /*object*/) override { return {}; }
+  [[nodiscard]] const StoreIdentity& identity() const override { return inner_.identity(); }
+  Status bind(const Uuid& metadata) override { return inner_.bind(metadata); }
+  [[nodiscard]] ObjectId newest() const override { return inner_.newest(); }
   Task<Result<std::vector<ObjectId>>> list() override { return inner_.list(); }
   Result<StoreSpace> space() override { return inner_.space(); }
 

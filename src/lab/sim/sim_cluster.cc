@@ -62,10 +62,12 @@ struct SimCluster::DataProcess {
     options.boot = 1 + cluster.losses_.at(index);
     if (cluster.options_.coordinated)
       options.coordinator = cluster.map_.coordinator.empty() ? cluster.map_.meta : cluster.map_.coordinator;
+    if (cluster.options_.enrol) options.metadata = cluster.map_.meta;
     return options;
   }
   Random random;
   DataServer server;
+  Status refusal;
   Scope scope;
 };
 
@@ -76,19 +78,25 @@ Result<std::unique_ptr<SimCluster>> SimCluster::create(const SimClusterOptions& 
   }
   std::unique_ptr<SimCluster> cluster(new SimCluster(options));
   const bool phantom = options.storage.phantom;
-  SimStorageOptions each = options.storage;
-  const std::uint64_t salt =
-      each.store.placement.salt == 0 ? mix64(options.seed) | 1U : each.store.placement.salt;
   for (std::uint32_t server = 0; server < options.servers; ++server) {
-    each.store.placement.salt = options.placed_alike ? salt : mix64(salt + server) | 1U;
-    auto storage =
-        SimStorage::create(cluster->clock(data_node(server)), each, cluster->simulation_.random().fork());
+    auto storage = cluster->make_storage(server);
     if (!storage.ok()) return storage.status().with_context(fmt::format("data server {}", server));
     cluster->storage_.push_back(std::move(*storage));
+    cluster->aside_.emplace_back();
     cluster->losses_.push_back(0);
   }
   cluster->fabric_.set_phantom_data(phantom || options.fabric.phantom_data);
   return cluster;
+}
+
+Result<std::unique_ptr<SimStorage>> SimCluster::make_storage(std::uint32_t server) {
+  SimStorageOptions each = options_.storage;
+  if (each.store.placement.salt == 0) each.store.placement.salt = mix64(options_.seed) | 1U;
+  if (!options_.placed_alike) each.store.placement.salt = mix64(each.store.placement.salt + server) | 1U;
+  Random random = simulation_.random().fork();
+  Random names = random.fork();
+  each.identity = {map_.id, server, Uuid::make(names), Uuid(), false};
+  return SimStorage::create(clock(data_node(server)), each, random);
 }
 
 SimCluster::SimCluster(const SimClusterOptions& options)
@@ -111,6 +119,7 @@ SimCluster::SimCluster(const SimClusterOptions& options)
   }
   options_.meta.cluster = map_.id;
   options_.meta.data_servers = map_.data;
+  options_.meta.enrol = options_.enrol;
   options_.meta.policy = options_.policy_maker ? "fcfs" : options_.policy;
   kv_ = std::make_unique<MemoryKv>(clock(meta_node()), MemoryKvOptions{options_.metadata_sync},
                                    simulation_.random().fork());
@@ -160,6 +169,11 @@ Task<void> SimCluster::run_meta(SimCluster& cluster, MetaProcess& process,
   cluster.fail(status.with_context("metadata server"));
 }
 
+Task<void> SimCluster::run_meta_refusal(SimCluster& cluster, MetaProcess& process) {
+  const Status status = co_await process.server.refused();
+  cluster.fail(status.with_context("metadata server"));
+}
+
 Task<void> SimCluster::run_coordinator(SimCluster& cluster, CoordinatorProcess& process,
                                        std::unique_ptr<Listener> listener) {
   Status status = co_await process.server.open();
@@ -172,9 +186,17 @@ Task<void> SimCluster::run_coordinator(SimCluster& cluster, CoordinatorProcess& 
 
 Task<void> SimCluster::run_data(SimCluster& cluster, DataProcess& process,
                                 std::unique_ptr<Listener> listener) {
-  process.server.start();
+  process.refusal = process.server.start();
+  if (!process.refusal.ok()) co_return;
   const Status status = co_await process.server.serve(std::move(listener));
   cluster.fail(status.with_context("data server"));
+}
+
+// The process ends; what is left of it goes with the next start or stop.
+Task<void> SimCluster::run_data_refusal(SimCluster& cluster, DataProcess& process) {
+  const Status status = co_await process.server.refused();
+  process.refusal = status;
+  if (status.code() != Code::invalid) cluster.fail(status.with_context("data server"));
 }
 
 void SimCluster::start_meta() {
@@ -184,6 +206,7 @@ void SimCluster::start_meta() {
   if (!listener.ok()) return fail(listener.status().with_context("metadata server"));
   meta_ = std::make_unique<MetaProcess>(*this, simulation_.random().fork());
   meta_->scope.spawn(run_meta(*this, *meta_, std::move(*listener)));
+  meta_->scope.spawn(run_meta_refusal(*this, *meta_));
 }
 
 void SimCluster::stop_meta() { meta_.reset(); }
@@ -209,8 +232,28 @@ Coordinator* SimCluster::coordinator() {
   return meta_ ? meta_->server.coordinator() : nullptr;
 }
 
+bool SimCluster::data_running(std::uint32_t server) const {
+  return data_.at(server) != nullptr && data_[server]->refusal.ok();
+}
+
+Status SimCluster::refusal(std::uint32_t server) const {
+  return data_.at(server) != nullptr ? data_[server]->refusal : Status();
+}
+
+void SimCluster::swap_storage(std::uint32_t a, std::uint32_t b) { std::swap(storage_.at(a), storage_.at(b)); }
+
+void SimCluster::exchange_storage(std::uint32_t server) {
+  if (!aside_.at(server)) {
+    auto fresh = make_storage(server);
+    if (!fresh.ok()) return fail(fresh.status());
+    aside_[server] = *std::move(fresh);
+  }
+  std::swap(storage_.at(server), aside_[server]);
+}
+
 void SimCluster::start_data(std::uint32_t server) {
-  if (data_.at(server)) return;
+  if (data_running(server)) return;
+  data_.at(server).reset();
   fabric_.up(data_node(server));
   auto listener = fabric_.node(data_node(server)).listen(map_.data[server]);
   if (!listener.ok()) return fail(listener.status().with_context(fmt::format("data server {}", server)));
@@ -220,6 +263,7 @@ void SimCluster::start_data(std::uint32_t server) {
   data_[server] =
       std::make_unique<DataProcess>(*this, server, std::move(policy), simulation_.random().fork());
   data_[server]->scope.spawn(run_data(*this, *data_[server], std::move(*listener)));
+  data_[server]->scope.spawn(run_data_refusal(*this, *data_[server]));
 }
 
 void SimCluster::stop_data(std::uint32_t server) { data_.at(server).reset(); }

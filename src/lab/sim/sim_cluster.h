@@ -46,7 +46,8 @@ struct SimClusterOptions {
   // real world. It has keep-alives, so the simulation never runs dry. Without, they keep the policy they were made with.
   bool coordinated = false;
   bool coordinator_alone = false;  // on a node of its own
-  Log log;                         // of all servers and clients
+  bool enrol = false;  // data servers show their stores to the metadata server, as in the real world
+  Log log;             // of all servers and clients
 };
 
 // A client process on one of the client nodes. Destroying it is the death of the process.
@@ -109,7 +110,15 @@ class SimCluster {
   void start_data(std::uint32_t server);
   void stop_data(std::uint32_t server);
   void lose_power_data(std::uint32_t server);
-  [[nodiscard]] bool data_running(std::uint32_t server) const { return data_.at(server) != nullptr; }
+  // A server that refused its store does not.
+  [[nodiscard]] bool data_running(std::uint32_t server) const;
+  // Why the server does not serve its store; ok if it does, or is stopped.
+  [[nodiscard]] Status refusal(std::uint32_t server) const;
+
+  // ---- what is under the servers; of servers that are stopped ----
+  void swap_storage(std::uint32_t a, std::uint32_t b);
+  // A new store as `tutti server init` makes it; the one of before comes back with a second call.
+  void exchange_storage(std::uint32_t server);
 
   [[nodiscard]] SimStorage& storage(std::uint32_t server) { return *storage_.at(server); }
   [[nodiscard]] MemoryKv& metadata() { return *kv_; }
@@ -127,8 +136,11 @@ class SimCluster {
   explicit SimCluster(const SimClusterOptions& options);
   void fail(Status status);
   static Task<void> run_meta(SimCluster& cluster, MetaProcess& process, std::unique_ptr<Listener> listener);
+  static Task<void> run_meta_refusal(SimCluster& cluster, MetaProcess& process);
   static Task<void> run_coordinator(SimCluster& cluster, CoordinatorProcess& process,
                                     std::unique_ptr<Listener> listener);
+  static Task<void> run_data_refusal(SimCluster& cluster, DataProcess& process);
+  Result<std::unique_ptr<SimStorage>> make_storage(std::uint32_t server);
   static Task<void> run_data(SimCluster& cluster, DataProcess& process, std::unique_ptr<Listener> listener);
 
   SimClusterOptions options_;
@@ -140,7 +152,8 @@ class SimCluster {
   std::unique_ptr<MemoryKv> kv_;
   std::unique_ptr<MemoryKv> coordinator_kv_;  // of one that is alone
   std::vector<std::unique_ptr<SimStorage>> storage_;
-  std::vector<std::uint64_t> losses_;  // of power, by data server
+  std::vector<std::unique_ptr<SimStorage>> aside_;  // taken out by exchange_storage(), by data server
+  std::vector<std::uint64_t> losses_;               // of power, by data server
   std::unique_ptr<MetaProcess> meta_;
   std::unique_ptr<CoordinatorProcess> coordinator_;
   std::vector<std::unique_ptr<DataProcess>> data_;

@@ -71,6 +71,7 @@ Result<std::unique_ptr<SimStorage>> SimStorage::create(Clock& clock, const SimSt
   MemoryStoreOptions memory;
   memory.capacity = options.capacity;
   memory.phantom = options.phantom;
+  memory.identity = options.identity;
   storage->memory_ = std::make_unique<MemoryStore>(memory, random.fork());
   storage->top_ = storage->memory_.get();
   if (options.device != SimDevice::memory) {
@@ -87,6 +88,10 @@ Result<std::unique_ptr<SimStorage>> SimStorage::create(Clock& clock, const SimSt
     storage->top_ = storage->device_.get();
   }
   storage->faulty_ = std::make_unique<FaultyStore>(*storage->top_, StoreFaults(), random.fork());
+  storage->faulty_->on_failed_sync([memory = storage->memory_.get(), made = storage.get()](ObjectId object) {
+    memory->lose_unsynced(object);
+    if (made->failed_sync_) made->failed_sync_(object);
+  });
   storage->meter_ = std::make_unique<MeterStore>(clock, *storage->faulty_);
   if (!options.bare) storage->top_ = storage->meter_.get();
   return storage;

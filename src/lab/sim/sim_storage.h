@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -25,7 +26,8 @@ std::string_view device_name(SimDevice device);
 
 struct SimStorageOptions {
   SimDevice device = SimDevice::memory;  // memory takes no time
-  bool phantom = false;                  // lengths and times as ever, but no bytes
+  StoreIdentity identity;
+  bool phantom = false;  // lengths and times as ever, but no bytes
   Bytes capacity = Bytes(std::uint64_t{1} << 40U);
   // Of a device that takes time.
   std::string scheduler = "deadline";
@@ -58,6 +60,8 @@ class SimStorage {
   void lose_power();
   // From now on the store fails in this way; a default-constructed value ends it.
   void spoil(const StoreFaults& faults) { faulty_->set_faults(faults); }
+  // Called when a sync has failed and what was not synced of the object is lost.
+  void on_failed_sync(std::function<void(ObjectId)> heard) { failed_sync_ = std::move(heard); }
   // Makes an object of this length without taking time; not in the page cache. It gets its place on the device now, as
   // files do when they are written: places by the order of the first reads would lay the disk out for that order.
   Task<Status> prepare(ObjectId object, Bytes length);
@@ -72,6 +76,7 @@ class SimStorage {
   std::unique_ptr<DeviceStore> device_;
   std::unique_ptr<FaultyStore> faulty_;
   std::unique_ptr<MeterStore> meter_;
+  std::function<void(ObjectId)> failed_sync_;
   Store* top_ = nullptr;
   Nanos busy_before_;
 };

@@ -20,10 +20,19 @@ DataServer::DataServer(Env env, Store& store, std::unique_ptr<RequestPolicy> pol
                   {options_.read_grant, options_.stall, options_.transfer_limit}),
       member_(env_, key_, {options_.coordinator, options_.cluster, options_.index, options_.rotational},
               cluster_clock_, dispatcher_, policy_switch_),
+      enrolment_(env_, store, key_, cluster_clock_, options_.metadata, options_.cluster),
       policy_switch_(env_, dispatcher_, cluster_clock_, options_.rotational, [this] { member_.ask_now(); }),
       scope_(env_.clock.executor()) {}
 
 DataServer::~DataServer() = default;
+
+Status DataServer::start() {
+  if (!options_.metadata.empty())
+    TUTTI_TRY(check_identity(store_.identity(), options_.cluster, options_.index));
+  member_.start();
+  enrolment_.start();
+  return {};
+}
 
 Task<Status> DataServer::serve(std::unique_ptr<Listener> listener) {
   for (;;) {

@@ -19,6 +19,7 @@
 #include "server/capability.h"
 #include "server/data/cluster_member.h"
 #include "server/data/dispatcher.h"
+#include "server/data/enrolment.h"
 #include "server/data/lock_fences.h"
 #include "server/data/policy_switch.h"
 #include "server/data/removed_objects.h"
@@ -42,6 +43,7 @@ struct DataServerOptions {
   Nanos transfer_limit = 300_s;
   Nanos max_request_age = 60_s;   // a request time further back is taken as this far back
   std::string coordinator;        // its address; its clock and policy count. Empty: the own ones do
+  std::string metadata;  // the metadata server's, which knows the store. Empty: it is taken for the right one
   ApplicationRules applications;  // which ids clients may use, if they are enforced
   bool rotational = false;        // the store is on a rotating disk
 };
@@ -54,10 +56,16 @@ class DataServer {
   DataServer& operator=(const DataServer&) = delete;
   ~DataServer();
 
-  // Begins its session with the coordinator; once, before serve().
-  void start() { member_.start(); }
+  // Begins its sessions with the coordinator and the metadata server; once, before serve(). Code::invalid if the store
+  // is not that of this server.
+  Status start();
   // Accepts and serves until it is cancelled or the listener breaks.
   Task<Status> serve(std::unique_ptr<Listener> listener);
+
+  // Ends, with the reason, when the metadata server refuses the store.
+  Task<Status> refused() { return enrolment_.refused(); }
+  // Ends when clients are served, or the store is refused.
+  Task<Status> decided() { return enrolment_.decided(); }
 
   [[nodiscard]] const Dispatcher& dispatcher() const { return dispatcher_; }
   [[nodiscard]] const PolicySwitch& policy_switch() const { return policy_switch_; }
@@ -74,6 +82,7 @@ class DataServer {
   ClusterClock cluster_clock_;
   Dispatcher dispatcher_;
   ClusterMember member_;
+  Enrolment enrolment_;
   PolicySwitch policy_switch_;
   RemovedObjects removed_;                          // cluster's time
   std::map<std::uint64_t, DataSession*> sessions_;  // by client id

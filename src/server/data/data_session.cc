@@ -66,14 +66,14 @@ Task<Status> DataSession::begin() {
                             ? wire::parse<wire::SessionRequest>(frame->payload)
                             : nullptr;
   if (request == nullptr) co_return Status(Code::malformed, "the first message is not a session request");
-  Status status;
+  Status status = co_await server_.enrolment_.wait_to_serve();
   if (request->protocol() != wire::kProtocolVersion) {
     status = Status(Code::version, fmt::format("this server speaks protocol {}, the client {}",
                                                wire::kProtocolVersion, request->protocol()));
   } else if (!fair(client_->user->sessions - 1, server_.connections_ - 1, server_.options_.max_sessions)) {
     status =
         Status(Code::busy, "the server has too many sessions, or too many of this user: wait and repeat");
-  } else {
+  } else if (status.ok()) {
     status = co_await replace_predecessor(request->client());
   }
   if (status.ok()) {
@@ -128,6 +128,8 @@ Status DataSession::handle(const Frame& frame) {
       return remove_objects(frame);
     case wire::Type::next_data:
       return next_data(frame);
+    case wire::Type::list_objects:
+      return list_objects(frame);
     case wire::Type::truncate:
       return truncate(frame);
     case wire::Type::fence:
@@ -141,10 +143,10 @@ Status DataSession::handle(const Frame& frame) {
   }
 }
 
-void DataSession::reply(wire::Type type, std::uint64_t id, const Status& status) {
+void DataSession::reply(wire::Type type, std::uint64_t id, const Status& status, std::uint64_t era) {
   flatbuffers::FlatBufferBuilder builder(256);
   const auto message = message_of(builder, status);
-  builder.Finish(wire::CreateStatusReply(builder, code_of(status), message, server_.options_.boot));
+  builder.Finish(wire::CreateStatusReply(builder, code_of(status), message, era));
   connection().send(wire::reply_type(type), id, wire::bytes(builder)).ignore();
 }
 

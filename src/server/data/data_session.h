@@ -5,6 +5,7 @@
 //
 //   data_session.cc     the session itself, and transfers
 //   object_requests.cc  sync, length, truncate, remove
+//   check_requests.cc   what is in the store
 //   status_requests.cc  what the server tells of itself
 #pragma once
 
@@ -44,7 +45,8 @@ class DataSession {
   Status handle(const Frame& frame);
   // A client shows the same capability again and again: its hash is made once.
   [[nodiscard]] Status check(const wire::Capability& capability, std::uint32_t rights);
-  void reply(wire::Type type, std::uint64_t id, const Status& status);
+  // `era` is that of the object (era.h), where the reply is to a change of one.
+  void reply(wire::Type type, std::uint64_t id, const Status& status, std::uint64_t era = 0);
 
   Status transfer(const Frame& frame, bool write);
   // Code::busy if user and application have their share of the queue already.
@@ -68,6 +70,9 @@ class DataSession {
   // Code::stale if the lock under which something is asked for was lost.
   [[nodiscard]] Status check_lock(ObjectId object, const wire::Lock* lock) const;
 
+  Status list_objects(const Frame& frame);
+  Task<void> do_list_objects(std::uint64_t id, std::uint64_t after);
+
   Status server_status(const Frame& frame);
   Status applications(const Frame& frame);
 
@@ -77,6 +82,7 @@ class DataSession {
   std::uint64_t client_id_ = 0;
   wire::Capability genuine_;  // the last one that was; at first one that gives no rights
   ApplicationRange allowed_;
+  std::vector<ObjectId> listed_;  // while the objects are asked for page by page
   Scope scope_;
 };
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "env/combine.h"
+#include "server/data/era.h"
 #include "server/data/status_reply.h"
 
 namespace tutti {
@@ -106,6 +107,8 @@ void Dispatcher::add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, N
   memory_ += transfer->memory();
   count(*transfer, 1);
   Transfer& added = transfers_.insert(std::move(transfer));
+  // When it was applied is not known any more: in the first era of the machine, to be on the safe side.
+  added.era = boot_;
   if (added.applied > 0_B && added.applied >= added.length) return answer_again(added);
   const ClientSession& session = *added.session;
   const Nanos now = env_.clock.now();
@@ -295,6 +298,7 @@ void Dispatcher::enqueue(Transfer& transfer) {
 }
 
 Dispatcher::Turn Dispatcher::start_turn(Transfer& transfer, Bytes quantum, Nanos now) {
+  if (transfer.done == 0_B) transfer.era = era_of(boot_, store_, transfer.object);
   const bool cold =
       traits_.cold && transfer.work == Work::transfer && !transfer.warmed && store_.cold(transfer.object);
   transfer.enter(cold ? TransferState::finding : TransferState::serving);
@@ -421,7 +425,7 @@ void Dispatcher::reply(const Transfer& transfer) {
   const LocalReadGrants::Grant ahead =
       status.ok() && quiet ? local_reads_.grant(transfer) : LocalReadGrants::Grant();
   reply_.Finish(wire::CreateTransferReply(reply_, static_cast<std::uint16_t>(status.code()), message,
-                                          transfer.valid_end.count(), bytes, boot_, transfer.local.key,
+                                          transfer.valid_end.count(), bytes, transfer.era, transfer.local.key,
                                           ahead.end.count(), ahead.time.count(), ahead.bytes.count(), cuts_));
   const auto type = wire::reply_type(transfer.write ? wire::Type::write : wire::Type::read);
   // A reply that cannot be sent closes the connection; the session's own loop sees that.
@@ -433,7 +437,10 @@ void Dispatcher::reply_whole(const Transfer& transfer) {
   if (connection.closed()) return;
   reply_.Clear();
   const auto message = message_of(reply_, transfer.status);
-  reply_.Finish(wire::CreateStatusReply(reply_, code_of(transfer.status), message, boot_));
+  // A sync tells the era that it found, what changes bytes that in which it began.
+  const std::uint64_t era =
+      transfer.work == Work::sync ? era_of(boot_, store_, transfer.object) : transfer.era;
+  reply_.Finish(wire::CreateStatusReply(reply_, code_of(transfer.status), message, era));
   const auto type = transfer.work == Work::sync ? wire::Type::sync : wire::Type::truncate;
   connection.send(wire::reply_type(type), transfer.frame, wire::bytes(reply_)).ignore();
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "server/data/data_session.h"
+#include "server/data/era.h"
 #include "server/data/status_reply.h"
 #include "server/fence.h"
 #include "server/removal.h"

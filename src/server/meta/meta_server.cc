@@ -40,7 +40,8 @@ Status take_over_orphans(KvWriter& kv, std::uint32_t servers) {
 }
 
 // Checks what is stored, or stores the superblock and the root.
-Status prepare(KvWriter& kv, const Superblock& fresh, const meta::Inode& root, std::uint32_t servers) {
+Status prepare(KvWriter& kv, const Superblock& fresh, const meta::Inode& root, std::uint32_t servers,
+               bool create) {
   Result<std::optional<std::string>> stored = kv.get(meta::superblock_key());
   if (!stored.ok()) return stored.status();
   if (stored->has_value()) {
@@ -56,6 +57,12 @@ Status prepare(KvWriter& kv, const Superblock& fresh, const meta::Inode& root, s
   TUTTI_TRY(kv.scan(first, [&](std::string_view, std::string_view) { return empty = false; }));
   if (!empty)
     return {Code::malformed, "there are data, but no superblock: these are not the metadata of Tutti"};
+  if (!create) {
+    return {Code::not_found,
+            "there are no metadata: is their disk mounted? A new cluster's are made by `tutti server init`, "
+            "old ones "
+            "come back by `tutti meta restore`"};
+  }
   TUTTI_TRY(kv.put(meta::inode_key(root.id), meta::encode(root)));
   return kv.put(meta::superblock_key(), meta::encode(fresh));
 }
@@ -80,6 +87,7 @@ class MetaServer::Impl {
     TUTTI_CO_TRY(check(service_.options, service_.defaults));
     Superblock fresh;
     fresh.cluster = service_.options.cluster;
+    fresh.uuid = Uuid::make(service_.env.random);
     meta::Inode root;
     root.id = root.parent = wire::kRootInode;
     root.type = wire::kDirectory;
@@ -89,14 +97,15 @@ class MetaServer::Impl {
     root.links = 2;
     root.accessed = root.modified = root.changed = service_.clock.now();
     const std::uint32_t servers = service_.defaults.server_total;
-    std::function<Status(KvWriter&)> body = [fresh, root, servers](KvWriter& kv) {
-      return prepare(kv, fresh, root, servers);
+    std::function<Status(KvWriter&)> body = [fresh, root, servers, create = service_.options.create](KvWriter& kv) {
+      return prepare(kv, fresh, root, servers, create);
     };
     const Status status = co_await service_.kv.update(std::move(body));
     if (!status.ok()) co_return status.with_context("open metadata");
     TUTTI_CO_TRY(service_.locks.open());
     if (service_.coordinator) TUTTI_CO_TRY(co_await service_.coordinator->open());
     if (follower_) follower_->start();
+    service_.stores.start();
     co_return service_.purger.start();
   }
 
@@ -106,6 +115,12 @@ class MetaServer::Impl {
       if (!connection.ok()) co_return connection.status();
       scope_.spawn(run_session(*std::move(connection)));
     }
+  }
+
+  Task<Status> refused() { return service_.stores.refused(); }
+  Task<Status> settled() {
+    co_await service_.stores.settled();
+    co_return Status();
   }
 
   [[nodiscard]] Coordinator* coordinator() { return service_.coordinator.get(); }
@@ -129,6 +144,8 @@ MetaServer::~MetaServer() = default;
 Coordinator* MetaServer::coordinator() { return impl_->coordinator(); }
 
 Task<Status> MetaServer::open() { return impl_->open(); }
+Task<Status> MetaServer::refused() { return impl_->refused(); }
+Task<Status> MetaServer::settled() { return impl_->settled(); }
 
 Task<Status> MetaServer::serve(std::unique_ptr<Listener> listener) {
   return impl_->serve(std::move(listener));

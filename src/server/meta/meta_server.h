@@ -37,6 +37,8 @@ struct MetaServerOptions {
   Nanos lock_lease = 30_s;     // a silent holder may lose its locks after this
   Nanos lock_grace = 5_s;      // after a restart: for holders to ask again, before new locks are granted
   std::uint32_t root_uid = 0;  // the cluster's owner: may change the policy, owns "/" when the tree is made
+  bool create = true;            // makes the tree if there is none
+  bool enrol = false;            // data servers show their stores (stores.h)
   std::uint32_t root_gid = 0;
   std::uint32_t root_mode = 01777;
 };
@@ -48,12 +50,17 @@ class MetaServer {
   MetaServer& operator=(const MetaServer&) = delete;
   ~MetaServer();
 
-  // Checks the format, makes the root at the first start, takes up unfinished removals. Code::version if a
-  // newer Tutti wrote the metadata, Code::invalid if they belong to another cluster or the options make no
+  // Checks the format, makes the tree if that is asked for, takes up unfinished removals. Code::not_found if there is no
+  // tree, Code::version if another version of Tutti wrote the metadata, Code::invalid if they belong to another cluster or the options make no
   // sense.
   Task<Status> open();
   // After open(): accepts and serves until it is cancelled or the listener breaks.
   Task<Status> serve(std::unique_ptr<Listener> listener);
+
+  // Ends, with the reason, when a data server's store shows that these are not the right metadata.
+  Task<Status> refused();
+  // Ends when changes are served: all data servers have shown their stores, or the patience for them is over.
+  Task<Status> settled();
 
   // Null if it runs elsewhere.
   [[nodiscard]] Coordinator* coordinator();

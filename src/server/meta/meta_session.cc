@@ -66,7 +66,8 @@ Service::Service(Env world, Kv& store, ServerKey servers_key, MetaServerOptions 
              {options.cluster, options.data_servers, options.capability_lifetime, options.open_grace},
              [this](std::uint64_t file) { return handles.is_open(file); }),
       started(env.clock.now()),
-      locks(env, kv, options.lock_lease, options.lock_grace) {}
+      locks(env, kv, options.lock_lease, options.lock_grace),
+      stores(env, kv, options.enrol ? static_cast<std::uint32_t>(options.data_servers.size()) : 0) {}
 
 void Service::closed(const Handles::Closed& ended) {
   if (ended.write) {
@@ -176,6 +177,7 @@ void MetaSession::start_change(const Frame& frame, std::string what, std::uint64
 Task<void> MetaSession::change(std::uint16_t type, std::uint64_t id, std::string what,
                                std::shared_ptr<Change> prepared, After after) {
   const Permit permit(permits_);
+  co_await service_.stores.settled();
   std::function<Status(KvWriter&)> body = [prepared](KvWriter& kv) { return apply(kv, *prepared); };
   Status status = co_await service_.kv.update(std::move(body));
   if (!status.ok()) {

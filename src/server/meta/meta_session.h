@@ -26,6 +26,7 @@
 #include "server/meta/purge.h"
 #include "server/meta/repeat.h"
 #include "server/meta/reply.h"
+#include "server/meta/stores.h"
 
 namespace tutti::meta {
 
@@ -47,6 +48,7 @@ struct Service {
   std::uint32_t sessions = 0;
   std::set<std::string> complained;  // peers that the log has spoken about
   Locks locks;
+  Stores stores;
 
   // Up to where a file is written, if that is known.
   [[nodiscard]] std::optional<std::uint64_t> end_of(const Inode& node) const;
@@ -98,6 +100,7 @@ class MetaSession {
   bool on_lock(const Frame& frame);
   bool on_unlock(const Frame& frame);
   bool on_counter(const Frame& frame);
+  bool on_enrol(const Frame& frame);
 
   void answer(std::uint16_t type, std::uint64_t id, const std::string& what,
               const Result<std::string>& reply);
@@ -106,6 +109,7 @@ class MetaSession {
   Task<void> change(std::uint16_t type, std::uint64_t id, std::string what, std::shared_ptr<Change> change,
                     After after);
   static Status apply(KvWriter& kv, Change& change);
+  Task<void> enrol(std::uint16_t type, std::uint64_t id, EnrolMessage shown);
   Task<void> lock(std::uint16_t type, std::uint64_t id, std::string what, LockAsk ask);
   void complain(const std::string& about);
 

@@ -68,6 +68,18 @@ bool is_counter_key(std::string_view key) { return key.size() == 1 + sizeof(std:
 
 std::string lock_mark_key() { return "L"; }
 
+std::string store_key(std::uint32_t server) {
+  std::string key("V");
+  append_big_endian(key, server);
+  return key;
+}
+
+std::string restore_key(std::uint64_t epoch) {
+  std::string key("E");
+  append_big_endian(key, epoch);
+  return key;
+}
+
 std::string_view entry_name(std::string_view key, std::uint64_t directory) {
   if (key.size() <= kEntryPrefix || key[0] != 'D') return {};
   if (read_big_endian<std::uint64_t>(key.substr(1)) != directory) return {};
@@ -101,8 +113,27 @@ std::string encode(const Superblock& superblock) {
       .number(superblock.sweep.uid)
       .number(superblock.sweep.client)
       .number(superblock.sweep.sequence)
+      .number(superblock.uuid.high)
+      .number(superblock.uuid.low)
       .take();
 }
+
+namespace {
+
+void read_rest(Decoder& decoder, Superblock& superblock) {
+  decoder.into(superblock.cluster);
+  decoder.into(superblock.next_inode);
+  decoder.into(superblock.files);
+  decoder.into(superblock.sweep.uid);
+  decoder.into(superblock.sweep.client);
+  decoder.into(superblock.sweep.sequence);
+}
+
+bool sound(const Superblock& superblock) {
+  return superblock.format != 0 && superblock.next_inode > wire::kRootInode;
+}
+
+}  // namespace
 
 Result<Superblock> decode_superblock(std::string_view bytes) {
   Decoder decoder(bytes);
@@ -114,15 +145,29 @@ Result<Superblock> decode_superblock(std::string_view bytes) {
                               "start a Tutti that is at least as new as the one that wrote them",
                               superblock.format, kFormat));
   }
-  decoder.into(superblock.cluster);
-  decoder.into(superblock.next_inode);
-  decoder.into(superblock.files);
-  decoder.into(superblock.sweep.uid);
-  decoder.into(superblock.sweep.client);
-  decoder.into(superblock.sweep.sequence);
-  if (!decoder.done() || superblock.format == 0 || superblock.next_inode <= wire::kRootInode) {
-    return malformed("superblock");
+  if (decoder.sound() && superblock.format == 1) {
+    return Status(
+        Code::version,
+        "the metadata have format 1, which does not say whose they are: `tutti server upgrade` gives "
+        "them an identity");
   }
+  read_rest(decoder, superblock);
+  decoder.into(superblock.uuid.high);
+  decoder.into(superblock.uuid.low);
+  if (!decoder.done() || !sound(superblock)) return malformed("superblock");
+  return superblock;
+}
+
+Result<Superblock> upgrade_superblock(std::string_view bytes, const Uuid& uuid) {
+  Decoder decoder(bytes);
+  Superblock superblock;
+  decoder.into(superblock.format);
+  if (decoder.sound() && superblock.format == kFormat)
+    return Status(Code::exists, "the metadata have the newest format already");
+  read_rest(decoder, superblock);
+  if (!decoder.done() || superblock.format != 1 || !sound(superblock)) return malformed("superblock");
+  superblock.format = kFormat;
+  superblock.uuid = uuid;
   return superblock;
 }
 
@@ -206,6 +251,35 @@ Result<Entry> decode_entry(std::string_view bytes) {
     return malformed("directory entry");
   }
   return Entry{inode, static_cast<wire::NodeType>(type)};
+}
+
+std::string encode(const Uuid& uuid) {
+  return Encoder().number(kRecordVersion).number(uuid.high).number(uuid.low).take();
+}
+
+Result<Uuid> decode_uuid(std::string_view bytes) {
+  Decoder decoder(bytes);
+  const auto version = decoder.number<std::uint8_t>();
+  Uuid uuid;
+  decoder.into(uuid.high);
+  decoder.into(uuid.low);
+  if (!decoder.done() || version != kRecordVersion || uuid.none())
+    return malformed("record of a data server");
+  return uuid;
+}
+
+std::string encode(const Restore& restore) {
+  return Encoder().number(kRecordVersion).number(restore.next_inode).number(restore.wall.count()).take();
+}
+
+Result<Restore> decode_restore(std::string_view bytes) {
+  Decoder decoder(bytes);
+  const auto version = decoder.number<std::uint8_t>();
+  Restore restore;
+  decoder.into(restore.next_inode);
+  restore.wall = Nanos(decoder.number<std::int64_t>());
+  if (!decoder.done() || version != kRecordVersion) return malformed("record of a restore");
+  return restore;
 }
 
 }  // namespace tutti::meta

@@ -1,6 +1,8 @@
 // The keys and records of the metadata server in its Kv. Pure.
 //
-//   'S'                               superblock: format, cluster, next inode number, counts
+//   'S'                               superblock: format, cluster, next inode number, counts, who the store is
+//   'V' server                        the store of a data server: its UUID (stores.h)
+//   'E' epoch                         a restore: where the epoch before it ended (epoch.h)
 //   'I' inode                         inode: a file, directory or symbolic link
 //   'D' parent name                   directory entry: one scan lists a directory in the order of its names
 //   'X' inode                         removed file, as its inode was: open still, or with objects to be removed (purge.h)
@@ -19,12 +21,13 @@
 
 #include "base/status.h"
 #include "base/units.h"
+#include "base/uuid.h"
 #include "layout/layout.h"
 #include "wire/messages.h"
 
 namespace tutti::meta {
 
-inline constexpr std::uint32_t kFormat = 1;
+inline constexpr std::uint32_t kFormat = 2;
 
 // What a creator asks for, and the default that a directory gives to what is made in it.
 struct Wish {
@@ -48,6 +51,7 @@ struct Superblock {
   std::uint64_t next_inode = wire::kRootInode + 1;  // numbers are never used again
   std::uint64_t files = 0;                          // regular files, each once however many links it has
   RepeatKey sweep;
+  Uuid uuid;  // of this metadata store, and of what is restored from it
   bool operator==(const Superblock&) const = default;
 };
 
@@ -71,6 +75,14 @@ struct Entry {
   wire::NodeType type = wire::kFile;
 };
 
+// A restore from a backup: what was made in the epoch before with this inode number or a higher one is newer than the
+// backup.
+struct Restore {
+  std::uint64_t next_inode = 0;
+  Nanos wall;  // when
+  bool operator==(const Restore&) const = default;
+};
+
 std::string superblock_key();
 std::string inode_key(std::uint64_t inode);
 // With an empty name: where the directory's entries begin.
@@ -80,6 +92,8 @@ std::string orphan_key(std::uint32_t server, std::uint64_t inode);
 std::string repeat_key(const RepeatKey& key);
 std::string counter_key(std::uint64_t key);
 std::string lock_mark_key();
+std::string store_key(std::uint32_t server);
+std::string restore_key(std::uint64_t epoch);
 
 // The name in a key of an entry of this directory; empty if it is the key of something else.
 std::string_view entry_name(std::string_view key, std::uint64_t directory);
@@ -93,10 +107,16 @@ bool parse_repeat_key(std::string_view key, RepeatKey& into);
 std::string encode(const Superblock& superblock);
 std::string encode(const Inode& inode);
 std::string encode(const Entry& entry);
+std::string encode(const Uuid& uuid);
+std::string encode(const Restore& restore);
 
-// Code::version if a newer Tutti wrote it.
+// Code::version if a newer Tutti wrote it, or an older one whose format must be upgraded first.
 Result<Superblock> decode_superblock(std::string_view bytes);
 Result<Inode> decode_inode(std::uint64_t id, std::string_view bytes);
 Result<Entry> decode_entry(std::string_view bytes);
+Result<Uuid> decode_uuid(std::string_view bytes);
+Result<Restore> decode_restore(std::string_view bytes);
+// A superblock of format 1, with this UUID.
+Result<Superblock> upgrade_superblock(std::string_view bytes, const Uuid& uuid);
 
 }  // namespace tutti::meta

@@ -91,6 +91,8 @@ bool MetaSession::dispatch(const Frame& frame) {
       return on_unlock(frame);
     case wire::Type::counter:
       return on_counter(frame);
+    case wire::Type::enrol:
+      return on_enrol(frame);
     default:
       return CoordinatorSession::knows(frame.type) && on_coordination(frame);
   }

@@ -1,4 +1,4 @@
-// The requests of a session for what clients share: locks and counters.
+// The requests of a session for what clients share: locks and counters. And of data servers: their stores.
 #include <fmt/format.h>
 
 #include <optional>
@@ -32,6 +32,14 @@ Result<std::string> counter_reply(const Result<std::int64_t>& value) {
   flatbuffers::FlatBufferBuilder builder(64);
   builder.Finish(wire::CreateCounterReply(builder, 0, 0, *value));
   return std::string(reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize());
+}
+
+std::string enrol_reply(const Result<Uuid>& metadata) {
+  flatbuffers::FlatBufferBuilder builder(256);
+  const wire::Uuid own = metadata.ok() ? to_wire(*metadata) : wire::Uuid();
+  const auto message = metadata.ok() ? 0 : builder.CreateString(metadata.status().message());
+  builder.Finish(wire::CreateEnrolReply(builder, static_cast<std::uint16_t>(metadata.code()), message, &own));
+  return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
 }
 
 Result<LockRange> range_of(const wire::LockRequest& request) {
@@ -103,6 +111,22 @@ bool MetaSession::on_counter(const Frame& frame) {
                  return counter_reply(change_counter(editor.kv(), who, ask));
                });
   return true;
+}
+
+bool MetaSession::on_enrol(const Frame& frame) {
+  const Result<EnrolMessage> shown = read_enrol(service_.key, frame.payload, service_.clock.now());
+  if (shown.code() == Code::malformed) return false;
+  if (!shown.ok()) {
+    answer(frame.type, frame.id, "enrol", enrol_reply(shown.status()));
+    return true;
+  }
+  scope_.spawn(enrol(frame.type, frame.id, *shown));
+  return true;
+}
+
+Task<void> MetaSession::enrol(std::uint16_t type, std::uint64_t id, EnrolMessage shown) {
+  const Result<Uuid> metadata = co_await service_.stores.enrol(shown);
+  answer(type, id, "enrol", enrol_reply(metadata));
 }
 
 }  // namespace tutti::meta

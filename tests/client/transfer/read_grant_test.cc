@@ -8,7 +8,7 @@
 #include "env/real/store/file_store.h"
 #include "server/data/data_server.h"
 #include "server/meta/meta_server.h"
-#include "tests/env/real/temporary_directory.h"
+#include "tests/env/real/store_on_disk.h"
 
 namespace tutti {
 namespace {
@@ -31,7 +31,7 @@ class ReadGrantTest : public testing::Test {
     auto kv = LmdbKv::open(loop_, directory_ / "meta");
     ASSERT_TRUE(kv.ok()) << kv.status().to_string();
     kv_ = *std::move(kv);
-    auto store = FileStore::open(loop_, directory_ / "store");
+    auto store = open_store(loop_, directory_ / "store");
     ASSERT_TRUE(store.ok());
     store_ = *std::move(store);
     const ServerKey key = ServerKey::from_seed(1);

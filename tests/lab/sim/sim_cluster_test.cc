@@ -138,5 +138,75 @@ TEST(SimCluster, AnUnknownPolicyIsRefused) {
   EXPECT_EQ(SimCluster::create(options).code(), Code::invalid);
 }
 
+// Data servers show their stores to the metadata server.
+class SimStores : public testing::Test {
+ protected:
+  SimStores() {
+    SimClusterOptions options;
+    options.servers = 2;
+    options.enrol = true;
+    cluster_ = std::move(*SimCluster::create(options));
+    EXPECT_TRUE(cluster_->start().ok());
+    pass(1_s);
+  }
+  void pass(Nanos time) { cluster_->simulation().run_until(cluster_->simulation().now() + time); }
+  void restart(std::uint32_t server) {
+    cluster_->stop_data(server);
+    cluster_->start_data(server);
+    pass(1_s);
+  }
+  std::unique_ptr<SimCluster> cluster_;
+};
+
+TEST_F(SimStores, TheOwnStoreIsServed) {
+  restart(0);
+  EXPECT_TRUE(cluster_->data_running(0));
+  EXPECT_FALSE(cluster_->storage(0).store().identity().metadata.none());
+}
+
+TEST_F(SimStores, SwappedStoresAreRefused) {
+  cluster_->swap_storage(0, 1);
+  for (const std::uint32_t server : {0U, 1U}) {
+    restart(server);
+    EXPECT_EQ(cluster_->refusal(server).code(), Code::invalid);
+  }
+  cluster_->swap_storage(0, 1);
+  restart(0);
+  EXPECT_TRUE(cluster_->data_running(0));
+}
+
+TEST_F(SimStores, AnEmptyStoreIsRefusedAndWaitsWhileNobodyCanJudgeIt) {
+  cluster_->exchange_storage(0);
+  restart(0);
+  EXPECT_EQ(cluster_->refusal(0).code(), Code::invalid);
+  cluster_->stop_meta();
+  restart(0);
+  EXPECT_TRUE(cluster_->refusal(0).ok());
+  const auto connection = cluster_->simulation().run(
+      cluster_->fabric().node(cluster_->client_node(0)).connect(cluster_->map().data[0]));
+  ASSERT_TRUE(connection && connection->ok());
+  cluster_->start_meta();
+  pass(3_s);
+  EXPECT_EQ(cluster_->refusal(0).code(), Code::invalid);
+  EXPECT_TRUE(cluster_->health().ok()) << cluster_->health().to_string();
+}
+
+TEST_F(SimStores, AKnownStoreIsServedWhileTheMetadataServerIsAway) {
+  const Peer peer{.uid = 7, .gid = 7, .groups = {}, .pid = 1, .name = "test"};
+  const auto client = cluster_->make_client(0, peer, ClientOptions());
+  OpenOptions options;
+  options.write = true;
+  options.create = true;
+  auto file = cluster_->simulation().run(client->files().open("/f", options));
+  ASSERT_TRUE(file && file->ok());
+  cluster_->stop_meta();
+  restart(0);
+  restart(1);
+  const auto bytes = pattern(300'000);
+  const auto written = cluster_->simulation().run((**file)->write(0_B, bytes));
+  ASSERT_TRUE(written);
+  EXPECT_TRUE(written->ok()) << written->to_string();
+}
+
 }  // namespace
 }  // namespace tutti

@@ -78,6 +78,7 @@ class ScriptedStore final : public Store {
   }
   Task<Status> truncate(ObjectId object, Bytes length) override { return memory.truncate(object, length); }
   Task<Status> sync(ObjectId object) override { return memory.sync(object); }
+  [[nodiscard]] std::uint64_t losses(ObjectId object) const override { return memory.losses(object); }
   Task<Status> remove(ObjectId object) override { return memory.remove(object); }
   Task<Result<std::optional<Bytes>>> length(ObjectId object) override { return memory.length(object); }
   Task<Result<std::vector<ObjectId>>> list() override { return memory.list(); }
@@ -94,6 +95,9 @@ class ScriptedStore final : public Store {
     ++shares;
     return shared;
   }
+  [[nodiscard]] const StoreIdentity& identity() const override { return memory.identity(); }
+  Status bind(const Uuid& metadata) override { return memory.bind(metadata); }
+  [[nodiscard]] ObjectId newest() const override { return memory.newest(); }
 
   StoreTraits told;
   Event gate;

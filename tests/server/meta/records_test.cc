@@ -47,7 +47,7 @@ TEST(MetaRecords, InodesComeBackAsTheyWere) {
 }
 
 TEST(MetaRecords, SuperblockComesBackAsItWas) {
-  const Superblock superblock{kFormat, 0x1234567890abcdefU, 99, 12, {1, 2, 3}};
+  const Superblock superblock{kFormat, 0x1234567890abcdefU, 99, 12, {1, 2, 3}, {4, 5}};
   ASSERT_TRUE(decode_superblock(encode(superblock)).ok());
   EXPECT_EQ(*decode_superblock(encode(superblock)), superblock);
 }
@@ -58,6 +58,29 @@ TEST(MetaRecords, NewerFormatIsRefusedWhateverFollows) {
   EXPECT_EQ(decode_superblock(encode(superblock)).code(), Code::version);
   EXPECT_EQ(decode_superblock(encode(superblock) + "more").code(), Code::version);
   EXPECT_EQ(decode_superblock(encode(superblock).substr(0, 4)).code(), Code::version);
+}
+
+TEST(MetaRecords, FormatWithoutAnIdentityIsRefusedUntilItIsUpgraded) {
+  const Superblock superblock{kFormat, 0x1234567890abcdefU, 99, 12, {1, 2, 3}, {4, 5}};
+  std::string old = encode(superblock);
+  old.resize(old.size() - 16);
+  old[0] = 1;
+  EXPECT_EQ(decode_superblock(old).code(), Code::version);
+  EXPECT_NE(decode_superblock(old).status().message().find("tutti server upgrade"), std::string::npos);
+  const auto upgraded = upgrade_superblock(old, Uuid{4, 5});
+  ASSERT_TRUE(upgraded.ok());
+  EXPECT_EQ(*upgraded, superblock);
+  EXPECT_EQ(upgrade_superblock(encode(superblock), Uuid{6, 7}).code(), Code::exists);
+  EXPECT_EQ(upgrade_superblock(old.substr(1), Uuid{6, 7}).code(), Code::malformed);
+}
+
+TEST(MetaRecords, StoresAndRestoresComeBackAsTheyWere) {
+  const Uuid uuid{0x0123456789abcdefU, 0xfedcba9876543210U};
+  EXPECT_EQ(decode_uuid(encode(uuid)).value(), uuid);
+  EXPECT_EQ(decode_uuid(encode(uuid) + "x").code(), Code::malformed);
+  const Restore restore{77, 5_s};
+  EXPECT_EQ(decode_restore(encode(restore)).value(), restore);
+  EXPECT_EQ(decode_restore(encode(restore).substr(1)).code(), Code::malformed);
 }
 
 TEST(MetaRecords, EveryCutOrLengthenedRecordIsMalformed) {

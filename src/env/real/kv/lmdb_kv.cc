@@ -4,6 +4,7 @@
 #include <lmdb.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
@@ -163,7 +164,15 @@ class LmdbKv::Impl {
 };
 
 Status LmdbKv::Impl::open(const std::string& directory, const LmdbOptions& options) {
-  if (::mkdir(directory.c_str(), kDirectoryMode) != 0 && errno != EEXIST) {
+  if (!options.create && ::access((directory + "/data.mdb").c_str(), F_OK) != 0 && errno == ENOENT) {
+    return {
+        Code::not_found,
+        fmt::format(
+            "there is no store in {}: is its disk mounted? That of a new cluster is made by `tutti server "
+            "init`, metadata come back by `tutti meta restore`",
+            directory)};
+  }
+  if (options.create && ::mkdir(directory.c_str(), kDirectoryMode) != 0 && errno != EEXIST) {
     return Status::from_errno(errno, "make metadata directory " + directory);
   }
   const auto opened = [&](int error, const char* what) {

@@ -20,11 +20,12 @@ namespace tutti {
 
 struct LmdbOptions {
   Bytes map_size = 64_GiB;  // the most the data may take; address space, not disk space
+  bool create = true;       // makes the directory (not its parents) and the store if they are missing
 };
 
 class LmdbKv final : public Kv {
  public:
-  // Makes the directory (not its parents) if it is missing.
+  // Code::not_found if it is missing and not to be made.
   static Result<std::unique_ptr<LmdbKv>> open(Loop& loop, const std::string& directory,
                                               LmdbOptions options = {});
   // Waits for the updates that were handed over.

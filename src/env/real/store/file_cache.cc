@@ -8,13 +8,18 @@
 #include <utility>
 
 namespace tutti {
+namespace {
+
+constexpr std::size_t kUnsyncedShare = 4;
+
+}  // namespace
 
 Result<std::shared_ptr<ObjectFile>> FileCache::open(ObjectId object, bool create) {
   if (const auto found = files_.find(object.value); found != files_.end()) {
     order_.splice(order_.begin(), order_, found->second);
     return order_.front();
   }
-  if (files_.size() >= limit_) close_idle(files_.size() - limit_ + 1);
+  make_room();
   bool created = false;
   FileDescriptor fd(open_descriptor(object, create, created));
   if (!fd.valid() && errno == ENOENT && !create) return std::shared_ptr<ObjectFile>();
@@ -36,20 +41,28 @@ int FileCache::open_descriptor(ObjectId object, bool create, bool& created) {
       fd = directory_.open_object(object, O_RDWR | O_CREAT | O_EXCL);
       created = fd >= 0;
     }
-    if (created) ++created_[ObjectDirectory::bucket(object)];
+    if (created) ++changed_[ObjectDirectory::bucket(object)];
     if (fd >= 0 || attempt > 0 || (errno != EMFILE && errno != ENFILE)) return fd;
-    close_idle(files_.size() / 2 + 1);  // somebody else needs descriptors too
+    close_idle(files_.size() / 2 + 1, true);  // somebody else needs descriptors too
   }
 }
 
-void FileCache::close_idle(std::size_t wanted) {
-  for (auto each = order_.end(); wanted > 0 && each != order_.begin();) {
+void FileCache::make_room() {
+  if (files_.size() < limit_) return;
+  if (close_idle(files_.size() - limit_ + 1, false) > 0 || files_.size() < kUnsyncedShare * limit_) return;
+  close_idle(files_.size() - kUnsyncedShare * limit_ + 1, true);
+}
+
+// Returns how many it closed; those with unsynced writes only if they are not to be spared.
+std::size_t FileCache::close_idle(std::size_t wanted, bool unsynced) {
+  const std::size_t before = files_.size();
+  for (auto each = order_.end(); before - files_.size() < wanted && each != order_.begin();) {
     --each;
-    if (each->use_count() > 1) continue;
+    if (each->use_count() > 1 || ((*each)->unsynced && !unsynced)) continue;
     files_.erase((*each)->id.value);
     each = order_.erase(each);
-    --wanted;
   }
+  return before - files_.size();
 }
 
 std::shared_ptr<ObjectFile> FileCache::find(ObjectId object) const {

@@ -18,8 +18,10 @@
 #include "env/real/network/shared_descriptor.h"
 #include "env/real/store/buffer_pool.h"
 #include "env/real/store/file_cache.h"
+#include "env/real/store/loss_record.h"
 #include "env/real/store/object_directory.h"
 #include "env/real/store/object_file.h"
+#include "env/real/store/rounds.h"
 #include "env/real/store/uring.h"
 
 namespace tutti {
@@ -48,14 +50,21 @@ ssize_t read_at(int fd, std::span<std::byte> into, std::uint64_t offset, int fla
 
 class FileStore::Impl {
  public:
-  Impl(Loop& loop, ObjectDirectory directory, FileStoreOptions options)
+  Impl(Loop& loop, ObjectDirectory directory, LossRecord losses, FileStoreOptions options)
       : loop_(loop),
         options_(std::move(options)),
         directory_(std::move(directory)),
+        losses_(std::move(losses)),
         mapped_(options_.map && directory_.on_tmpfs()),
         files_(loop.executor(), directory_, std::max<std::size_t>(options_.open_files, 1)),
-        buffers_(loop.executor(), options_.buffers, options_.buffer_size) {}
-  ~Impl() { uring_.reset(); }  // the kernel's last answers need everything else
+        buffers_(loop.executor(), options_.buffers, options_.buffer_size),
+        scope_(loop.executor()) {
+    for (auto& each : name_syncs_) each = std::make_shared<Rounds>();
+  }
+  ~Impl() {
+    scope_.cancel();
+    uring_.reset();  // the kernel's last answers need everything else
+  }
 
   void start();
   [[nodiscard]] StoreTraits traits() const;
@@ -63,7 +72,8 @@ class FileStore::Impl {
   Task<Status> write(ObjectId object, std::span<const Extent> extents, Source& source);
   Task<Status> truncate(ObjectId object, Bytes length);
   Task<Status> sync(ObjectId object);
-  Status remove(ObjectId object);
+  [[nodiscard]] std::uint64_t losses(ObjectId object) const { return losses_.count(object); }
+  Task<Status> remove(ObjectId object);
   Result<std::optional<Bytes>> length(ObjectId object);
   Result<std::optional<Bytes>> next_data(ObjectId object, Bytes offset);
   Result<std::optional<Bytes>> locate(ObjectId object, Bytes offset);
@@ -76,6 +86,7 @@ class FileStore::Impl {
   Task<void> warm(ObjectId object);
   SharedObject share(ObjectId object);
   [[nodiscard]] bool mapped() const { return mapped_; }
+  [[nodiscard]] ObjectDirectory& directory() { return directory_; }
 
  private:
   // A write that may lengthen the file. Held until the kernel is done with it, even when its caller is gone.
@@ -94,6 +105,18 @@ class FileStore::Impl {
     std::shared_ptr<WriteTurn> turn;
   };
 
+  // What is written is to be synced, also if a sync began meanwhile; not on tmpfs, where no sync fails.
+  struct Unsynced {
+    Unsynced(const Impl& store, ObjectFile& file) : file(file), value(!store.directory_.on_tmpfs()) {
+      file.unsynced = value;
+    }
+    Unsynced(const Unsynced&) = delete;
+    Unsynced& operator=(const Unsynced&) = delete;
+    ~Unsynced() { file.unsynced = value; }
+    ObjectFile& file;
+    bool value;
+  };
+
   void end_write(ObjectFile& file);
   // Both move the next bytes of the walk, as many as a buffer holds, and let it pass them.
   Task<Status> write_buffered(std::shared_ptr<WriteTurn> turn, ExtentWalk& walk, Source& source);
@@ -104,20 +127,26 @@ class FileStore::Impl {
   Task<Result<std::size_t>> read_piece(std::shared_ptr<ObjectFile> file, std::shared_ptr<std::byte> buffer,
                                        std::span<std::byte> piece, std::uint64_t offset);
   Task<Status> sync_descriptor(int fd, bool data_only, std::shared_ptr<void> kept, ObjectId object);
+  Task<Status> sync_once(std::shared_ptr<ObjectFile> file);
   Task<Status> sync_names(ObjectId object);
+  Task<Status> sync_names_once(ObjectId object);
+  Status unlink(ObjectId object);
   Status failure(const char* what, ObjectId object, int error) const;
 
   Loop& loop_;
   FileStoreOptions options_;
   ObjectDirectory directory_;
+  LossRecord losses_;
   bool mapped_;
   bool write_without_waiting_ = true;  // until the file system says that it never does
   FileCache files_;
   BufferPool buffers_;
-  std::array<std::uint64_t, ObjectDirectory::kFanOut> synced_creations_{};
+  std::array<std::uint64_t, ObjectDirectory::kFanOut> synced_names_{};  // as names_changed() counts
+  std::array<std::shared_ptr<Rounds>, ObjectDirectory::kFanOut> name_syncs_;
   std::uint64_t synced_buckets_ = 0;
   std::uint64_t last_key_ = kNoFileYet;
   std::unique_ptr<Uring> uring_;  // null: operations that must wait block
+  Scope scope_;                   // of syncs, which go on without those who asked
 };
 
 void FileStore::Impl::start() {
@@ -157,6 +186,7 @@ Task<Status> FileStore::Impl::write(ObjectId object, std::span<const Extent> ext
   }
   Result<std::shared_ptr<ObjectFile>> file = files_.open(object, true);
   if (!file.ok()) co_return file.status();
+  const Unsynced unsynced(*this, **file);
   std::shared_ptr<WriteTurn> turn;
   ExtentWalk walk(extents);
   if (walk.done()) turn = std::make_shared<WriteTurn>(*this, *file);  // the object is made all the same
@@ -188,7 +218,7 @@ void FileStore::Impl::end_write(ObjectFile& file) {
   }
   file.reach = 0;
   if (file.uncommitted && files_.find(file.id).get() == &file) {
-    remove(file.id).ignore();
+    unlink(file.id).ignore();
   }
 }
 
@@ -251,6 +281,7 @@ Task<Status> FileStore::Impl::truncate(ObjectId object, Bytes length) {
     ObjectFile& file;
   };
   const Shrinking shrinking(file);
+  const Unsynced unsynced(*this, file);
   while (length.count() < file.length && file.map_users > 0) co_await file.unmapped.wait();
   if (const int error = file.cut(length.count()); error != 0) co_return failure("truncate", object, error);
   file.length = length.count();
@@ -354,27 +385,49 @@ Task<Status> FileStore::Impl::sync_descriptor(int fd, bool data_only, std::share
 }
 
 Task<Status> FileStore::Impl::sync(ObjectId object) {
-  Result<std::shared_ptr<ObjectFile>> file = files_.open(object, false);
-  if (!file.ok()) co_return file.status();
-  if (*file == nullptr) co_return Status();
-  TUTTI_CO_TRY(co_await sync_descriptor((*file)->fd.get(), true, *file, object));
-  co_return co_await sync_names(object);
+  Result<std::shared_ptr<ObjectFile>> opened = files_.open(object, false);
+  if (!opened.ok()) co_return opened.status();
+  if (*opened == nullptr) co_return Status();
+  std::shared_ptr<ObjectFile> file = *std::move(opened);
+  Rounds::Work work = [this, file] { return sync_once(file); };
+  co_return co_await Rounds::join(file->syncs, scope_, std::move(work));
 }
 
-// The name of a new file must be on disk as well, and that of its directory.
+// One at a time: of two that run together only one is told of a failure.
+Task<Status> FileStore::Impl::sync_once(std::shared_ptr<ObjectFile> file) {
+  file->unsynced = false;
+  Status status = co_await sync_descriptor(file->fd.get(), true, file, file->id);
+  if (status.ok()) status = co_await sync_names(file->id);
+  if (status.ok()) co_return status;
+  const Status noted = losses_.note(file->id);
+  if (!noted.ok()) options_.log.error("{}: the failure is known until this server ends", noted.message());
+  co_return status;
+}
+
 Task<Status> FileStore::Impl::sync_names(ObjectId object) {
+  if (directory_.on_tmpfs()) co_return Status();  // nothing survives a loss of power there
+  const std::size_t bucket = ObjectDirectory::bucket(object);
+  if (synced_names_[bucket] >= files_.names_changed(bucket)) co_return Status();
+  Rounds::Work work = [this, object] { return sync_names_once(object); };
+  co_return co_await Rounds::join(name_syncs_[bucket], scope_, std::move(work));
+}
+
+// The names in the object's fan-out directory must be on disk as well, and that of the directory.
+Task<Status> FileStore::Impl::sync_names_once(ObjectId object) {
   const std::uint64_t buckets = directory_.buckets_made();
   if (synced_buckets_ < buckets) {
     TUTTI_CO_TRY(co_await sync_descriptor(directory_.objects_fd(), false, nullptr, object));
     synced_buckets_ = std::max(synced_buckets_, buckets);
   }
   const std::size_t bucket = ObjectDirectory::bucket(object);
-  const std::uint64_t created = files_.created_in(bucket);
-  if (synced_creations_[bucket] >= created) co_return Status();
+  const std::uint64_t changed = files_.names_changed(bucket);
+  if (synced_names_[bucket] >= changed) co_return Status();
+  TUTTI_CO_TRY(co_await sync_descriptor(directory_.newest_fd(), true, nullptr, object));
   const auto directory = std::make_shared<FileDescriptor>(directory_.open_bucket(bucket));
+  if (!directory->valid() && errno == ENOENT) co_return Status();  // no object was ever there
   if (!directory->valid()) co_return failure("sync the directory of", object, errno);
   TUTTI_CO_TRY(co_await sync_descriptor(directory->get(), false, directory, object));
-  synced_creations_[bucket] = std::max(synced_creations_[bucket], created);
+  synced_names_[bucket] = std::max(synced_names_[bucket], changed);
   co_return Status();
 }
 
@@ -397,10 +450,20 @@ SharedObject FileStore::Impl::share(ObjectId object) {
   return {file.shared_key, Bytes(file.length), file.shared};
 }
 
-Status FileStore::Impl::remove(ObjectId object) {
-  if (directory_.unlink_object(object) != 0 && errno != ENOENT) return failure("remove", object, errno);
+Status FileStore::Impl::unlink(ObjectId object) {
+  if (directory_.unlink_object(object) == 0) {
+    files_.note_removed(object);
+  } else if (errno != ENOENT) {
+    return failure("remove", object, errno);
+  }
   files_.forget(object);
   return {};
+}
+
+// An object that is gone already may have been removed by a process that ended before it synced the name.
+Task<Status> FileStore::Impl::remove(ObjectId object) {
+  TUTTI_CO_TRY(unlink(object));
+  co_return co_await sync_names(object);
 }
 
 Result<std::optional<Bytes>> FileStore::Impl::length(ObjectId object) {
@@ -474,11 +537,20 @@ Result<StoreSpace> FileStore::Impl::space() {
                     static_cast<std::uint64_t>(place.st_dev)};
 }
 
+Status FileStore::create(const std::string& directory, const StoreIdentity& identity) {
+  return ObjectDirectory::create(directory, identity);
+}
+Status FileStore::upgrade(const std::string& directory, const StoreIdentity& identity) {
+  return ObjectDirectory::upgrade(directory, identity);
+}
+
 Result<std::unique_ptr<FileStore>> FileStore::open(Loop& loop, const std::string& directory,
                                                    FileStoreOptions options) {
   Result<ObjectDirectory> opened = ObjectDirectory::open(directory);
   if (!opened.ok()) return opened.status();
-  auto impl = std::make_unique<Impl>(loop, *std::move(opened), std::move(options));
+  Result<LossRecord> losses = LossRecord::open(opened->fd(), directory);
+  if (!losses.ok()) return losses.status();
+  auto impl = std::make_unique<Impl>(loop, *std::move(opened), *std::move(losses), std::move(options));
   impl->start();
   return std::unique_ptr<FileStore>(new FileStore(std::move(impl)));
 }
@@ -495,7 +567,8 @@ Task<Status> FileStore::write(ObjectId object, std::span<const Extent> extents, 
 }
 Task<Status> FileStore::truncate(ObjectId object, Bytes length) { return impl_->truncate(object, length); }
 Task<Status> FileStore::sync(ObjectId object) { return impl_->sync(object); }
-Task<Status> FileStore::remove(ObjectId object) { co_return impl_->remove(object); }
+std::uint64_t FileStore::losses(ObjectId object) const { return impl_->losses(object); }
+Task<Status> FileStore::remove(ObjectId object) { return impl_->remove(object); }
 Task<Result<std::optional<Bytes>>> FileStore::length(ObjectId object) { co_return impl_->length(object); }
 Task<Result<std::optional<Bytes>>> FileStore::next_data(ObjectId object, Bytes offset) {
   co_return impl_->next_data(object, offset);
@@ -508,6 +581,9 @@ Result<StoreSpace> FileStore::space() { return impl_->space(); }
 bool FileStore::cold(ObjectId object) const { return impl_->cold(object); }
 Task<void> FileStore::warm(ObjectId object) { return impl_->warm(object); }
 SharedObject FileStore::share(ObjectId object) { return impl_->share(object); }
+const StoreIdentity& FileStore::identity() const { return impl_->directory().identity(); }
+Status FileStore::bind(const Uuid& metadata) { return impl_->directory().bind(metadata); }
+ObjectId FileStore::newest() const { return impl_->directory().newest(); }
 bool FileStore::mapped() const { return impl_->mapped(); }
 
 }  // namespace tutti

@@ -1,6 +1,8 @@
 // FileStore: Store in a directory of a local file system, one file per object.
 //
-//   DIRECTORY/format                 version of the layout; locked while a store is open
+//   DIRECTORY/format                 version of the layout, and who the store is; the directory is locked while it is open
+//   DIRECTORY/newest                 the highest id of all objects that were made here
+//   DIRECTORY/losses                 which syncs failed: loss_record.h
 //   DIRECTORY/objects/c4/00000000000001c4  the object with that id, below the low byte of the id
 //
 // On tmpfs an object is mapped and the mapping handed to Source and Sink, so that bytes move once. Elsewhere
@@ -31,8 +33,13 @@ struct FileStoreOptions {
 
 class FileStore final : public Store {
  public:
-  // Makes the directory (not its parents) and the format file where they are missing. Code::version if the
-  // directory was written by a newer Tutti, Code::busy if another process has it open.
+  // Makes a store in a directory that does not exist (its parent does) or holds none, in an order that survives a crash
+  // at any point: the format file comes last. Code::exists if there is something already.
+  static Status create(const std::string& directory, const StoreIdentity& identity);
+  // Gives a store of format version 1 this identity. Code::exists if it has one.
+  static Status upgrade(const std::string& directory, const StoreIdentity& identity);
+  // Code::not_found if there is no store, Code::version if it was written by another version of Tutti, Code::busy if
+  // another process has it open.
   static Result<std::unique_ptr<FileStore>> open(Loop& loop, const std::string& directory,
                                                  FileStoreOptions options = {});
   ~FileStore() override;
@@ -44,6 +51,7 @@ class FileStore final : public Store {
   Task<Status> write(ObjectId object, std::span<const Extent> extents, Source& source) override;
   Task<Status> truncate(ObjectId object, Bytes length) override;
   Task<Status> sync(ObjectId object) override;
+  [[nodiscard]] std::uint64_t losses(ObjectId object) const override;
   Task<Status> remove(ObjectId object) override;
   Task<Result<std::optional<Bytes>>> length(ObjectId object) override;
   Task<Result<std::optional<Bytes>>> next_data(ObjectId object, Bytes offset) override;
@@ -53,6 +61,9 @@ class FileStore final : public Store {
   [[nodiscard]] bool cold(ObjectId object) const override;
   Task<void> warm(ObjectId object) override;
   SharedObject share(ObjectId object) override;
+  [[nodiscard]] const StoreIdentity& identity() const override;
+  Status bind(const Uuid& metadata) override;
+  [[nodiscard]] ObjectId newest() const override;
 
   // Whether objects are mapped (the directory is on tmpfs and the option is on).
   [[nodiscard]] bool mapped() const;

@@ -16,6 +16,7 @@
 #include "env/executor.h"
 #include "env/real/file_descriptor.h"
 #include "env/real/store/extent_set.h"
+#include "env/real/store/rounds.h"
 #include "env/shared_file.h"
 #include "env/store.h"
 #include "env/sync.h"
@@ -63,9 +64,11 @@ class ObjectFile {
   ObjectId id;
   FileDescriptor fd;
   std::uint64_t length;
-  std::uint64_t reach = 0;                   // how far writes under way may have made the file
-  std::size_t writers = 0;                   // writes under way that may change the length
-  bool uncommitted;                          // made by a write that has not completed
+  std::uint64_t reach = 0;  // how far writes under way may have made the file
+  std::size_t writers = 0;  // writes under way that may change the length
+  bool uncommitted;         // made by a write that has not completed
+  bool unsynced = false;    // written since the last sync began
+  std::shared_ptr<Rounds> syncs = std::make_shared<Rounds>();
   std::shared_ptr<const SharedFile> shared;  // made when first asked for
   std::uint64_t shared_key = 0;
   ExtentSet allocated;

@@ -58,10 +58,14 @@ class DeviceStore final : public Store {
   Task<Status> remove(ObjectId object) override;
   Task<Result<std::optional<Bytes>>> length(ObjectId object) override;
   // The place on the modelled device; nothing if the object does not exist.
+  [[nodiscard]] std::uint64_t losses(ObjectId object) const override { return inner_.losses(object); }
   Task<Result<std::optional<Bytes>>> locate(ObjectId object, Bytes offset) override;
   [[nodiscard]] bool cold(ObjectId object) const override;
   Task<void> warm(ObjectId object) override;
   SharedObject share(ObjectId /*object*/) override { return {}; }
+  [[nodiscard]] const StoreIdentity& identity() const override { return inner_.identity(); }
+  Status bind(const Uuid& metadata) override { return inner_.bind(metadata); }
+  [[nodiscard]] ObjectId newest() const override { return inner_.newest(); }
   Task<Result<std::vector<ObjectId>>> list() override;
   Result<StoreSpace> space() override;
 

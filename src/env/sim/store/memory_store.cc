@@ -89,7 +89,7 @@ Task<Status> MemoryStore::write_extent(ObjectId object, Extent extent, Bytes beg
     co_return Status(Code::too_large,
                      "write to object " + std::to_string(object.value) + ": offset overflows");
   }
-  TUTTI_CO_TRY(reserve(objects_[object], extent.end()));
+  TUTTI_CO_TRY(reserve(made(object), extent.end()));
   std::unique_ptr<std::byte[]> buffer;
   Bytes done;
   while (done < extent.length) {
@@ -103,6 +103,12 @@ Task<Status> MemoryStore::write_extent(ObjectId object, Extent extent, Bytes beg
   co_return Status();
 }
 
+// The object, made if it is not there.
+MemoryStore::Object& MemoryStore::made(ObjectId object) {
+  newest_ = std::max(newest_, object);
+  return objects_[object];
+}
+
 Status MemoryStore::reserve(Object& object, Bytes end) {
   if (!options_.phantom || end.count() <= object.length) return Status();
   if (used_ + end.count() - object.length > options_.capacity.count()) {
@@ -113,7 +119,7 @@ Status MemoryStore::reserve(Object& object, Bytes end) {
 }
 
 Status MemoryStore::write_piece(ObjectId id, Bytes offset, std::span<const std::byte> bytes) {
-  Object& object = objects_[id];
+  Object& object = made(id);
   std::uint64_t at = offset.count();
   if (options_.phantom) {
     TUTTI_TRY(reserve(object, offset + Bytes(bytes.size())));
@@ -173,7 +179,7 @@ void MemoryStore::read_piece(const Object& object, Bytes offset, std::span<std::
 }
 
 Task<Status> MemoryStore::truncate(ObjectId id, Bytes length) {
-  Object& object = objects_[id];
+  Object& object = made(id);
   if (length.count() < object.length) cut(object, length);
   TUTTI_CO_TRY(reserve(object, length));
   if (options_.phantom && length.count() > object.length) used_ += length.count() - object.length;
@@ -256,6 +262,16 @@ void MemoryStore::crash() {
     crash(object->second);
     ++object;
   }
+}
+
+void MemoryStore::lose_unsynced(ObjectId object) {
+  const auto found = objects_.find(object);
+  if (found == objects_.end()) return;
+  for (const std::uint64_t index : found->second.unsynced_pages) {
+    const auto page = found->second.pages.find(index);
+    if (page != found->second.pages.end()) revert_some(page->second);
+  }
+  found->second.unsynced_pages.clear();
 }
 
 void MemoryStore::crash(Object& object) {

@@ -21,6 +21,7 @@ struct MemoryStoreOptions {
   // Keeps only lengths: sources are asked and sinks are fed as ever, but nothing is stored, and reads give
   // zeros.
   bool phantom = false;
+  StoreIdentity identity;
 };
 
 class MemoryStore final : public Store {
@@ -40,6 +41,8 @@ class MemoryStore final : public Store {
   Task<Status> write(ObjectId object, std::span<const Extent> extents, Source& source) override;
   Task<Status> truncate(ObjectId object, Bytes length) override;
   Task<Status> sync(ObjectId object) override;
+  // Syncs never fail.
+  [[nodiscard]] std::uint64_t losses(ObjectId /*object*/) const override { return 0; }
   Task<Status> remove(ObjectId object) override;
   Task<Result<std::optional<Bytes>>> length(ObjectId object) override;
   // Objects have no place in memory: always nothing.
@@ -47,6 +50,13 @@ class MemoryStore final : public Store {
   [[nodiscard]] bool cold(ObjectId /*object*/) const override { return false; }
   Task<void> warm(ObjectId /*object*/) override { co_return; }
   SharedObject share(ObjectId /*object*/) override { return {}; }
+  [[nodiscard]] const StoreIdentity& identity() const override { return options_.identity; }
+  Status bind(const Uuid& metadata) override {
+    options_.identity.metadata = metadata;
+    options_.identity.replaces = false;
+    return {};
+  }
+  [[nodiscard]] ObjectId newest() const override { return newest_; }
   Task<Result<std::vector<ObjectId>>> list() override;
   Result<StoreSpace> space() override;
 
@@ -54,6 +64,9 @@ class MemoryStore final : public Store {
   // new, one may be torn at 512 bytes, growth may be undone, an object that never was synced may vanish.
   // Removals and cuts are durable at once. No operation may be under way.
   void crash();
+  // As after a failed sync: of the object's unsynced bytes any are old or new, and all count as synced. Its length and
+  // its name stay as they are.
+  void lose_unsynced(ObjectId object);
 
  private:
   struct Page;
@@ -68,10 +81,12 @@ class MemoryStore final : public Store {
   void crash(Object& object);
   void revert_some(Page& page);
   Status reserve(Object& object, Bytes end);
+  Object& made(ObjectId object);
 
   MemoryStoreOptions options_;
   Random random_;
   std::map<ObjectId, Object> objects_;
+  ObjectId newest_;
   std::uint64_t used_ = 0;
   std::unique_ptr<std::byte[]> scratch_;  // zeros to read from and a place to write to when phantom
 };

@@ -7,10 +7,10 @@
 
 #include <array>
 
-#include "env/real/store/file_store.h"
 #include "env/real/network/socket_network.h"
+#include "env/real/store/file_store.h"
 #include "tests/env/conformance/network_suite.h"
-#include "tests/env/real/temporary_directory.h"
+#include "tests/env/real/store_on_disk.h"
 
 namespace tutti::conformance {
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(NetworkSuite);  // of the header, not of this test
@@ -30,7 +30,7 @@ class SharedFileTest : public testing::Test {
   void SetUp() override {
     if (::access("/dev/shm", W_OK) != 0) GTEST_SKIP() << "no tmpfs to map objects on";
     directory_ = std::make_unique<TemporaryDirectory>("/dev/shm");
-    auto opened = FileStore::open(loop_, *directory_ / "store");
+    auto opened = open_store(loop_, *directory_ / "store");
     ASSERT_TRUE(opened.ok()) << opened.status().to_string();
     store_ = *std::move(opened);
   }

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "tests/env/conformance/store_suite.h"
-#include "tests/env/real/temporary_directory.h"
+#include "tests/env/real/store_on_disk.h"
 
 namespace tutti {
 namespace {
@@ -33,7 +33,7 @@ class StoreWorld {
   }
   void reopen() {
     store_.reset();
-    Result<std::unique_ptr<FileStore>> opened = FileStore::open(loop_, path(), options_);
+    Result<std::unique_ptr<FileStore>> opened = open_store(loop_, path(), options_);
     EXPECT_TRUE(opened.ok()) << opened.status().to_string();
     if (opened.ok()) store_ = *std::move(opened);
   }
@@ -209,12 +209,51 @@ TYPED_TEST(FileStoreTest, OpenDirectoryIsLocked) {
 
 TYPED_TEST(FileStoreTest, NewerFormatIsRefused) {
   this->world_.close();
-  std::ofstream(this->world_.path() + "/format") << "tutti object store, version 2\n";
+  std::ofstream(this->world_.path() + "/format") << "tutti object store, version 3\n";
   const auto newer = FileStore::open(this->world_.loop(), this->world_.path());
   EXPECT_EQ(newer.code(), Code::version);
-  EXPECT_NE(newer.status().message().find("version 2"), std::string::npos);
+  EXPECT_NE(newer.status().message().find("version 3"), std::string::npos);
   std::ofstream(this->world_.path() + "/format") << "something else";
   EXPECT_EQ(FileStore::open(this->world_.loop(), this->world_.path()).code(), Code::malformed);
+}
+
+TYPED_TEST(FileStoreTest, FormatWithoutAnIdentityIsRefusedUntilItIsUpgraded) {
+  const auto bytes = pattern(10, 1);
+  ASSERT_TRUE(this->write(0x7f, Bytes(), bytes).ok());
+  this->world_.close();
+  std::ofstream(this->world_.path() + "/format") << "tutti object store, version 1\n";
+  std::filesystem::remove(this->world_.path() + "/newest");
+  const auto older = FileStore::open(this->world_.loop(), this->world_.path());
+  EXPECT_EQ(older.code(), Code::version);
+  EXPECT_NE(older.status().message().find("tutti server upgrade"), std::string::npos);
+  const StoreIdentity identity{9, 3, Uuid{5, 6}, Uuid(), false};
+  ASSERT_TRUE(FileStore::upgrade(this->world_.path(), identity).ok());
+  EXPECT_EQ(FileStore::upgrade(this->world_.path(), identity).code(), Code::exists);
+  this->world_.reopen();
+  EXPECT_EQ(this->world_.store().identity(), identity);
+  EXPECT_EQ(this->world_.store().newest(), ObjectId{0x7f});
+  EXPECT_EQ(this->read(0x7f, Bytes(), Bytes(10)), bytes);
+}
+
+TYPED_TEST(FileStoreTest, MissingStoreIsNotMade) {
+  const auto missing = FileStore::open(this->world_.loop(), this->world_.path() + "-missing");
+  EXPECT_EQ(missing.code(), Code::not_found);
+  EXPECT_NE(missing.status().message().find("tutti server init"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(this->world_.path() + "-missing"));
+}
+
+TYPED_TEST(FileStoreTest, IdentityAndTheNewestObjectAreKnownWhenItIsOpenedAgain) {
+  EXPECT_EQ(this->world_.store().identity(), test_identity());
+  EXPECT_EQ(this->world_.store().newest(), ObjectId{0});
+  ASSERT_TRUE(this->write(0x205, Bytes(), pattern(10, 1)).ok());
+  ASSERT_TRUE(this->write(0x7, Bytes(), pattern(10, 1)).ok());
+  ASSERT_TRUE(this->world_.run(this->world_.store().remove(ObjectId{0x205})).ok());
+  ASSERT_TRUE(this->world_.store().bind(Uuid{3, 4}).ok());
+  this->world_.reopen();
+  StoreIdentity bound = test_identity();
+  bound.metadata = Uuid{3, 4};
+  EXPECT_EQ(this->world_.store().identity(), bound);
+  EXPECT_EQ(this->world_.store().newest(), ObjectId{0x205});
 }
 
 TYPED_TEST(FileStoreTest, FormatHalfMadeIsMadeAnew) {
@@ -326,7 +365,7 @@ class FullMemory : public testing::TestWithParam<bool> {
     mounted_ = true;
     FileStoreOptions options;
     options.map = GetParam();
-    Result<std::unique_ptr<FileStore>> opened = FileStore::open(loop_, directory_ / "store", options);
+    Result<std::unique_ptr<FileStore>> opened = open_store(loop_, directory_ / "store", options);
     ASSERT_TRUE(opened.ok()) << opened.status().to_string();
     store_ = *std::move(opened);
   }
