@@ -64,9 +64,10 @@ Status check_program(const RunOptions& options) {
   for (const std::string& word : options.command) {
     if (!has_mpi_inside(word)) continue;
     return {Code::unsupported,
-            fmt::format("{} is linked statically with its MPI library, so its files would not be on Tutti: link it "
-                        "dynamically",
-                        word)};
+            fmt::format(
+                "{} is linked statically with its MPI library, so its files would not be on Tutti: link it "
+                "dynamically",
+                word)};
   }
   return {};
 }

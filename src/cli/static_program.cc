@@ -22,8 +22,8 @@ class Elf {
 
   [[nodiscard]] bool is_program() const {
     const auto head = at<Elf64_Ehdr>(0);
-    return head && std::memcmp(head->e_ident, ELFMAG, SELFMAG) == 0 && head->e_ident[EI_CLASS] == ELFCLASS64 &&
-           (head->e_type == ET_EXEC || head->e_type == ET_DYN);
+    return head && std::memcmp(head->e_ident, ELFMAG, SELFMAG) == 0 &&
+           head->e_ident[EI_CLASS] == ELFCLASS64 && (head->e_type == ET_EXEC || head->e_type == ET_DYN);
   }
   // Names that the symbol tables define here, as opposed to those that a library must bring.
   [[nodiscard]] bool defines(std::string_view name) const {
@@ -48,7 +48,8 @@ class Elf {
   [[nodiscard]] std::optional<Elf64_Shdr> section_at(const Elf64_Ehdr& head, unsigned number) const {
     return at<Elf64_Shdr>(head.e_shoff + std::uint64_t{number} * head.e_shentsize);
   }
-  [[nodiscard]] bool defines(const Elf64_Shdr& symbols, const Elf64_Shdr& names, std::string_view name) const {
+  [[nodiscard]] bool defines(const Elf64_Shdr& symbols, const Elf64_Shdr& names,
+                             std::string_view name) const {
     for (std::uint64_t place = 0; place + sizeof(Elf64_Sym) <= symbols.sh_size; place += sizeof(Elf64_Sym)) {
       const auto symbol = at<Elf64_Sym>(symbols.sh_offset + place);
       if (!symbol) return false;

@@ -93,13 +93,15 @@ int File::open(Runtime& runtime, MPI_Comm comm, const std::string& path, int amo
 
 int File::open_here(MPI_Comm comm, const std::string& path, MPI_Info info) {
   const std::int64_t user = user_number();
-  std::array<std::int64_t, 5> checks = {check_amode(amode_), amode_, -amode_, user, -user};
-  auto group = runtime_.run(MpiGroup::duplicate(runtime_.loop(), comm, checks));
+  const bool ready = runtime_.file_system(runtime_.application()).ok();
+  std::array<std::int64_t, 6> checks = {check_amode(amode_), amode_, -amode_, user, -user, ready ? 0 : 1};
+  auto group = runtime_.run(MpiGroup::duplicate(runtime_.loop(), runtime_.duplicates(), comm, checks));
   if (!group.ok()) return error_class(group.status());
   group_ = *std::move(group);
   if (checks[0] != MPI_SUCCESS) return static_cast<int>(checks[0]);
   if (checks[1] != -checks[2]) return MPI_ERR_NOT_SAME;
   same_user_ = checks[3] == -checks[4];
+  all_ready_ = checks[5] == 0;
 
   HintList list = hints_of(info);
   if (group_->rank() == 0) {
@@ -135,6 +137,7 @@ Status File::open_file(const std::string& path, const HintList& list) {
   options.delete_on_close = (amode_ & MPI_MODE_DELETE_ON_CLOSE) != 0;
   if (options.create && group_->rank() == 0) options.mode = 0666U & ~process_umask();
   options.same_user = same_user_;
+  options.all_ready = all_ready_;
   auto opened = runtime_.run(ParallelFile::open(runtime_.loop().executor(), system, *group_,
                                                 std::move(options), runtime_.random().next()));
   if (!opened.ok()) return opened.status();

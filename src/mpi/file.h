@@ -98,6 +98,7 @@ class File {
   Runtime& runtime_;
   int amode_;
   bool same_user_ = false;  // all ranks are the same user to the servers
+  bool all_ready_ = false;  // all ranks know the cluster
   MPI_File handle_ = MPI_FILE_NULL;
   std::unique_ptr<MpiGroup> group_;
   std::unique_ptr<ParallelFile> file_;

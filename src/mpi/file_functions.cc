@@ -71,8 +71,7 @@ int File_delete(const char* filename, MPI_Info info) {
   if (!path) return library().File_delete(filename, info);
   const Call call;
   const auto system = call.runtime.file_system(call.runtime.application());
-  const Status gone =
-      system.ok() ? call.runtime.run((*system)->unlink(*path)) : system.status();
+  const Status gone = system.ok() ? call.runtime.run((*system)->unlink(*path)) : system.status();
   return raise(MPI_FILE_NULL, error_class(gone));
 }
 

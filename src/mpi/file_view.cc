@@ -59,8 +59,7 @@ ViewChange File::view_change(MPI_Offset displacement, MPI_Datatype etype, MPI_Da
                              const char* datarep, MPI_Info info) {
   ViewChange change;
   if (info != MPI_INFO_NULL) change.hints = hints_of(info);
-  change.at_shared_pointer =
-      displacement == MPI_DISPLACEMENT_CURRENT && (amode_ & MPI_MODE_SEQUENTIAL) != 0;
+  change.at_shared_pointer = displacement == MPI_DISPLACEMENT_CURRENT && (amode_ & MPI_MODE_SEQUENTIAL) != 0;
   change.view.displacement = change.at_shared_pointer ? 0 : displacement;
   const auto representation = representation_of(datarep);
   if (!representation) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "mpi/errors.h"
@@ -45,27 +46,30 @@ MPI_Op operation(Reduce reduce) {
 
 }  // namespace
 
-Task<Result<std::unique_ptr<MpiGroup>>> MpiGroup::duplicate(Loop& loop, MPI_Comm comm,
+Task<Result<std::unique_ptr<MpiGroup>>> MpiGroup::duplicate(Loop& loop, Duplicates& duplicates, MPI_Comm comm,
                                                             std::span<std::int64_t> values) {
-  MPI_Comm copy = MPI_COMM_NULL;
+  std::shared_ptr<Origin> origin = duplicates.origin(comm);
+  MPI_Comm copy = std::exchange(origin->spare, MPI_COMM_NULL);
   std::array<MPI_Request, 2> requests = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-  int error = PMPI_Comm_idup(comm, &copy, &requests[0]);
+  int error = MPI_SUCCESS;
+  if (copy == MPI_COMM_NULL) error = PMPI_Comm_idup(comm, &copy, &requests[0]);
   if (error == MPI_SUCCESS) {
     error = PMPI_Iallreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_INT64_T,
                             MPI_MAX, comm, &requests[1]);
   }
   Status made = co_await finish(loop, error, requests, "duplicate the communicator of a file");
   if (!made.ok()) co_return made;
-  co_return std::unique_ptr<MpiGroup>(new MpiGroup(loop, copy));
+  co_return std::unique_ptr<MpiGroup>(new MpiGroup(loop, copy, std::move(origin)));
 }
 
-MpiGroup::MpiGroup(Loop& loop, MPI_Comm comm) : loop_(loop), comm_(comm) {
+MpiGroup::MpiGroup(Loop& loop, MPI_Comm comm, std::shared_ptr<Origin> origin)
+    : loop_(loop), comm_(comm), origin_(std::move(origin)) {
   PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
   PMPI_Comm_rank(comm_, &rank_);
   PMPI_Comm_size(comm_, &size_);
 }
 
-MpiGroup::~MpiGroup() { PMPI_Comm_free(&comm_); }
+MpiGroup::~MpiGroup() { give_back(*origin_, comm_); }
 
 Task<Status> MpiGroup::barrier() {
   if (size_ == 1) co_return Status();

@@ -10,16 +10,17 @@
 
 #include "env/group.h"
 #include "env/real/loop/loop.h"
+#include "mpi/duplicates.h"
 
 namespace tutti::mpi {
 
 class MpiGroup final : public Group {
  public:
-  // Collective over `comm`, of which it makes a duplicate. The loop must outlive the group. On the same way each of
-  // `values`, equally many on all ranks, becomes the largest of all ranks.
-  static Task<Result<std::unique_ptr<MpiGroup>>> duplicate(Loop& loop, MPI_Comm comm,
+  // Collective over `comm`: over a duplicate of it. The loop must outlive the group. On the same way each of `values`,
+  // equally many on all ranks, becomes the largest of all ranks.
+  static Task<Result<std::unique_ptr<MpiGroup>>> duplicate(Loop& loop, Duplicates& duplicates, MPI_Comm comm,
                                                            std::span<std::int64_t> values);
-  // Frees the communicator, which is collective.
+  // Gives the communicator back, which is collective.
   ~MpiGroup() override;
   MpiGroup(const MpiGroup&) = delete;
   MpiGroup& operator=(const MpiGroup&) = delete;
@@ -34,10 +35,11 @@ class MpiGroup final : public Group {
   Task<Status> exchange(std::span<const Outgoing> send, std::span<const Incoming> receive) override;
 
  private:
-  MpiGroup(Loop& loop, MPI_Comm comm);
+  MpiGroup(Loop& loop, MPI_Comm comm, std::shared_ptr<Origin> origin);
 
   Loop& loop_;
   MPI_Comm comm_;
+  std::shared_ptr<Origin> origin_;
   int rank_ = 0;
   int size_ = 1;
 };

@@ -86,7 +86,10 @@ Runtime::~Runtime() = default;
 void Runtime::begin_with_mpi() {
   if (std::exchange(begun_, true)) return;
   int provided = MPI_THREAD_SINGLE;
-  if (PMPI_Query_thread(&provided) == MPI_SUCCESS && provided == MPI_THREAD_MULTIPLE) lock_.enable();
+  if (PMPI_Query_thread(&provided) == MPI_SUCCESS && provided == MPI_THREAD_MULTIPLE) {
+    lock_.enable();
+    duplicates_.keep_none();
+  }
   attend_the_end();
 }
 
@@ -113,6 +116,7 @@ void Runtime::finish() {
   if (datatypes_) datatypes_->release();
   scope_.cancel();
   genuine_files_.close_all();
+  duplicates_.release();
   client_.disconnect();
 }
 

@@ -22,6 +22,7 @@
 #include "env/group.h"
 #include "env/scope.h"
 #include "mpi/datatype.h"
+#include "mpi/duplicates.h"
 #include "mpi/genuine.h"
 
 namespace tutti::mpi {
@@ -71,6 +72,7 @@ class Runtime {
   [[nodiscard]] Random& random() { return client_.random(); }
   [[nodiscard]] Datatypes& datatypes();
   [[nodiscard]] GenuineFiles& genuine_files() { return genuine_files_; }
+  [[nodiscard]] Duplicates& duplicates() { return duplicates_; }
 
   // The id of this program; chosen here if it was not agreed on in start(), because MPI began without us.
   std::uint64_t application();
@@ -139,6 +141,7 @@ class Runtime {
   std::uint64_t progress_ = 0;  // counts note_progress()
   RealClient client_;
   GenuineFiles genuine_files_;
+  Duplicates duplicates_;
   std::unique_ptr<Datatypes> datatypes_;
   std::map<MPI_File, std::unique_ptr<File>> files_;
   std::map<MPI_Request, std::unique_ptr<Request>> requests_;

@@ -215,12 +215,14 @@ CollectiveOptions FileHints::options() const {
   return options;
 }
 
-HintList effective_hints(const FileHints& hints, const Layout& layout, std::uint64_t application) {
+HintList effective_hints(const FileHints& hints, const Layout& layout, std::uint64_t application, int ranks) {
   const CollectiveOptions used = hints.options();
   HintList list;
   list.emplace_back("cb_buffer_size", std::to_string(used.cb_buffer_size.count()));
   if (!hints.cb_config_list.empty()) list.emplace_back("cb_config_list", hints.cb_config_list);
-  if (used.cb_nodes > 0) list.emplace_back("cb_nodes", std::to_string(used.cb_nodes));
+  // Unless told otherwise, as many aggregate as the file has servers.
+  const auto nodes = used.cb_nodes > 0 ? static_cast<std::uint32_t>(used.cb_nodes) : layout.stripe_count;
+  list.emplace_back("cb_nodes", std::to_string(std::min(nodes, static_cast<std::uint32_t>(ranks))));
   list.emplace_back("ind_rd_buffer_size", std::to_string(used.ind_rd_buffer_size.count()));
   list.emplace_back("ind_wr_buffer_size", std::to_string(used.ind_wr_buffer_size.count()));
   list.emplace_back("romio_cb_read", word(used.cb_read));

@@ -41,8 +41,8 @@ struct HintReport {
 // Takes the hints into `hints`, in order. Unknown keys are skipped: they are for other libraries.
 HintReport apply_hints(const HintList& list, FileHints& hints);
 
-// The values in effect, in order of key, as MPI_File_get_info returns them.
-HintList effective_hints(const FileHints& hints, const Layout& layout, std::uint64_t application);
+// The values in effect for a file of so many ranks, in order of key, as MPI_File_get_info returns them.
+HintList effective_hints(const FileHints& hints, const Layout& layout, std::uint64_t application, int ranks);
 
 // ROMIO_HINTS: lines of key and value; '#' begins a comment.
 HintList parse_hints_file(std::string_view text);

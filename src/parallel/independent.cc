@@ -4,10 +4,10 @@
 #include <memory>
 #include <utility>
 
+#include "layout/view_range.h"
 #include "parallel/collective.h"
 #include "parallel/sieved_file.h"
 #include "parallel/typed_memory.h"
-#include "layout/view_range.h"
 #include "policy/collective/sieve.h"
 
 namespace tutti {

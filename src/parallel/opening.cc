@@ -80,6 +80,7 @@ Task<Status> ParallelFile::open_on_all(Status mine) {
   }
   if (!opening.status.ok()) co_return opening.status;  // the same on all ranks
   if (mine.ok()) co_await file_->connect(kSessionPatience);
+  if (options_.same_user && options_.all_ready) co_return mine;
   co_return co_await agree(group_, std::move(mine));
 }
 

@@ -44,22 +44,15 @@ Task<Status> ParallelFile::rank_0_does(Task<Status> task) {
   co_return co_await agree(group_, std::move(mine));
 }
 
-Task<Result<bool>> ParallelFile::any_rank(bool mine) {
-  std::array<std::int64_t, 1> any = {mine ? 1 : 0};
-  const Status reduced = co_await group_.allreduce(Reduce::max, any);
-  if (!reduced.ok()) co_return reduced;
-  co_return any[0] != 0;
-}
-
 Task<Status> ParallelFile::close() {
   co_await turn_.acquire();
   const Turn turn(turn_);
-  Status mine = co_await flush_and_close();
-  const auto counter_made = co_await any_rank(shared_used_);
-  if (!counter_made.ok()) co_return counter_made.status();
-  const Status all = co_await agree(group_, std::move(mine));
-  if (!*counter_made && !options_.delete_on_close) co_return all;
-  const Status tidy = co_await rank_0_does(tidy_up(*counter_made));
+  // After a failure nobody knows whether the counter was made: to remove none is no harm.
+  std::array<std::int64_t, 1> counter_made = {shared_used_ ? 1 : 0};
+  const Status all = co_await agree(group_, co_await flush_and_close(), counter_made);
+  if (!all.ok()) counter_made[0] = 1;
+  if (counter_made[0] == 0 && !options_.delete_on_close) co_return all;
+  const Status tidy = co_await rank_0_does(tidy_up(counter_made[0] != 0));
   co_return all.ok() ? tidy : all;
 }
 
@@ -130,7 +123,7 @@ Status ParallelFile::random_access() const {
 
 Task<Result<std::int64_t>> ParallelFile::place(std::int64_t offset, SeekFrom from, std::int64_t current) {
   std::int64_t base = from == SeekFrom::current ? current : 0;
-  if (from == SeekFrom::end) {
+  if (from == SeekFrom::end && !terms_->empty_view) {
     const auto length = co_await file_->size();
     if (!length.ok()) co_return length.status();
     base = view().end_in_etypes(static_cast<std::int64_t>(length->count()));
@@ -261,7 +254,7 @@ Task<Status> ParallelFile::take_hints(HintList list, HintReport& report) {
 }
 
 HintList ParallelFile::hints() const {
-  return effective_hints(options_.hints, layout(), system_->application());
+  return effective_hints(options_.hints, layout(), system_->application(), group_.size());
 }
 
 Task<Result<std::string>> broadcast_text(Group& group, int root, std::string text) {

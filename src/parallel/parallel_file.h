@@ -37,6 +37,9 @@ struct ParallelOpen {
   // Whether the servers know all ranks as the same user, the same on all ranks. Then they share what rank 0 has opened;
   // otherwise each opens the file itself.
   bool same_user = false;
+  // Whether every rank has a file system, the same on all ranks: with `same_user` a rank that hears of the opening then
+  // needs nothing else.
+  bool all_ready = false;
 };
 
 struct Opening;
@@ -61,9 +64,10 @@ struct ParallelTransfer {
 struct ViewChange {
   FileView view;  // of the bytes in the file; one whose filetype has no bytes is for ranks that move none
   Representation representation = Representation::native;
-  bool at_shared_pointer = false;  // it begins where the shared file pointer is: the displacement counts from there
-  std::optional<HintList> hints;   // those of rank 0 count for all if any rank has some
-  Status refused;                  // as in ParallelTransfer
+  bool at_shared_pointer =
+      false;  // it begins where the shared file pointer is: the displacement counts from there
+  std::optional<HintList> hints;  // those of rank 0 count for all if any rank has some
+  Status refused;                 // as in ParallelTransfer
 };
 
 class ParallelFile {
@@ -143,7 +147,6 @@ class ParallelFile {
   Task<Status> rank_0_does(Task<Status> task);
   Task<Status> flush_and_close();
   Task<Status> tidy_up(bool counter_made);
-  Task<Result<bool>> any_rank(bool mine);
   Task<Result<std::int64_t>> agree_on_view(const ViewChange& change, bool shared_used);
   Task<Status> take_hints(HintList list, HintReport& report);
   Task<Status> make_room(Bytes bytes);

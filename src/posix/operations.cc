@@ -96,8 +96,9 @@ void rewind_directory(void* handle) { static_cast<Directory*>(handle)->next = 0;
 void close_directory(void* handle) { delete static_cast<Directory*>(handle); }
 
 constexpr Operations kOperations = {
-    &open,     &close,  &read,     &write,  &pread, &pwrite, &lseek,  &ftruncate,      &fsync,     &fstat,            &stat,
-    &access,   &truncate, &unlink, &mkdir,  &rmdir, &rename, &open_directory, &next_name, &rewind_directory, &close_directory,
+    &open,      &close, &read,   &write,          &pread,     &pwrite,           &lseek,
+    &ftruncate, &fsync, &fstat,  &stat,           &access,    &truncate,         &unlink,
+    &mkdir,     &rmdir, &rename, &open_directory, &next_name, &rewind_directory, &close_directory,
 };
 
 }  // namespace

@@ -76,9 +76,7 @@ const char* on_tutti(const char* name) {
   return *name == 0 ? "/" : (*name == '/' ? name : nullptr);
 }
 
-bool is_ours(int fd) {
-  return fd >= 0 && fd < kMostDescriptors && ours[fd].load(std::memory_order_acquire);
-}
+bool is_ours(int fd) { return fd >= 0 && fd < kMostDescriptors && ours[fd].load(std::memory_order_acquire); }
 
 // The C library's own function of this name.
 template <typename Function>
@@ -93,10 +91,10 @@ Function next(std::atomic<Function>& cache, const char* name) {
   cache.store(function, std::memory_order_release);
   return function;
 }
-#define TUTTI_NEXT(name)                              \
-  ([]() -> decltype(&name) {                          \
-    static std::atomic<decltype(&name)> cache;        \
-    return next<decltype(&name)>(cache, #name);       \
+#define TUTTI_NEXT(name)                        \
+  ([]() -> decltype(&name) {                    \
+    static std::atomic<decltype(&name)> cache;  \
+    return next<decltype(&name)>(cache, #name); \
   }())
 
 int open_ours(const char* path, int flags, mode_t mode) {
@@ -114,13 +112,13 @@ int open_ours(const char* path, int flags, mode_t mode) {
 
 // Only open() with these looks at its mode.
 bool takes_mode(int flags) { return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE; }
-#define TUTTI_MODE(flags, last)                   \
-  mode_t mode = 0;                                \
-  if (takes_mode(flags)) {                        \
-    va_list arguments;                            \
-    va_start(arguments, last);                    \
-    mode = va_arg(arguments, mode_t);             \
-    va_end(arguments);                            \
+#define TUTTI_MODE(flags, last)       \
+  mode_t mode = 0;                    \
+  if (takes_mode(flags)) {            \
+    va_list arguments;                \
+    va_start(arguments, last);        \
+    mode = va_arg(arguments, mode_t); \
+    va_end(arguments);                \
   }
 
 // ---- stdio ----
@@ -368,10 +366,10 @@ TUTTI_EXPORT int flock(int fd, int operation) noexcept {
   return -1;
 }
 
-#define TUTTI_STAT(function, follow)                                          \
-  TUTTI_EXPORT int function(const char* name, struct stat* result) noexcept { \
+#define TUTTI_STAT(function, follow)                                               \
+  TUTTI_EXPORT int function(const char* name, struct stat* result) noexcept {      \
     if (const char* path = on_tutti(name)) return stat_ours(path, result, follow); \
-    return TUTTI_NEXT(function)(name, result);                                \
+    return TUTTI_NEXT(function)(name, result);                                     \
   }
 #define TUTTI_STAT64(function, follow)                                          \
   TUTTI_EXPORT int function(const char* name, struct stat64* result) noexcept { \
@@ -401,7 +399,8 @@ TUTTI_EXPORT int fstatat64(int directory, const char* name, struct stat64* resul
     return stat_ours(path, reinterpret_cast<struct stat*>(result), (flags & AT_SYMLINK_NOFOLLOW) == 0);
   return TUTTI_NEXT(fstatat64)(directory, name, result, flags);
 }
-TUTTI_EXPORT int statx(int directory, const char* name, int flags, unsigned mask, struct statx* result) noexcept {
+TUTTI_EXPORT int statx(int directory, const char* name, int flags, unsigned mask,
+                       struct statx* result) noexcept {
   const char* path = on_tutti(name);
   const bool descriptor = name != nullptr && *name == 0 && is_ours(directory);
   if (path == nullptr && !descriptor) return TUTTI_NEXT(statx)(directory, name, flags, mask, result);
@@ -428,11 +427,11 @@ TUTTI_EXPORT int __fxstat(int /*version*/, int fd, struct stat* result) noexcept
 }
 
 // A call by name: Tutti's, or the C library's.
-#define TUTTI_BY_NAME(name, ours, theirs)                  \
-  if (const char* path = on_tutti(name)) {                 \
-    const Operations* op = operations();                   \
-    return op != nullptr ? op->ours : -1;                  \
-  }                                                        \
+#define TUTTI_BY_NAME(name, ours, theirs)  \
+  if (const char* path = on_tutti(name)) { \
+    const Operations* op = operations();   \
+    return op != nullptr ? op->ours : -1;  \
+  }                                        \
   return TUTTI_NEXT(theirs)
 
 TUTTI_EXPORT int access(const char* name, int mode) noexcept {

@@ -78,25 +78,36 @@ class Programs(MpiTest):
                     for others in {2, 9} - {ranks}:
                         self.assertIn("good", self.mpi(library, others, "hdf5", "read", "tutti:/" + name))
 
+    def test_hdf5_chunks_with_metadata_of_each_process(self):
+        for library in self.libraries_with("hdf5_chunks"):
+            with self.subTest(library=library):
+                self.assertIn("good", self.mpi(library, 4, "hdf5_chunks", "tutti:/chunks.h5", 200, 3))
+
     def test_pnetcdf(self):
-        # PnetCDF looks at the beginning of the file through POSIX before it opens it with MPI, at the path without the
-        # prefix. Without a mount, what it finds there is a stand-in of 8 bytes: the data come from Tutti.
+        # PnetCDF looks at the beginning of a file through POSIX before it opens it with MPI.
+        prefix = {"TUTTI_PREFIX": "/nowhere/tutti"}
         for library in self.libraries_with("pnetcdf", "ncmpidump", "ncmpidiff"):
-            self.tutti("mkdir", "-p", self.scratch)
             for ranks in (1, 4, 9):
                 with self.subTest(library=library, ranks=ranks):
-                    name = self.local(f"{library}-{ranks}.nc")
-                    local = name + ".local"
-                    self.assertIn("good", self.mpi(library, ranks, "pnetcdf", "write", "tutti:" + name))
-                    self.assertFalse(os.path.exists(name))
+                    name = f"{library}-{ranks}.nc"
+                    path = f"/nowhere/tutti/{name}"
+                    local = self.local(name)
+                    self.assertIn("good", self.mpi(library, ranks, "pnetcdf", "write", path, env=prefix))
                     self.mpi(library, ranks, "pnetcdf", "write", local, tutti=False)
-                    self.tutti("get", name, name + ".got")
-                    self.check("ncmpidump", "-h", name + ".got")
-                    self.assertIn("are the same", self.check("ncmpidiff", name + ".got", local))
-                    with open(name + ".got", "rb") as whole, open(name, "wb") as stand_in:
-                        stand_in.write(whole.read(8))
+                    got = self.get(name)
+                    self.check("ncmpidump", "-h", got)
+                    self.assertIn("are the same", self.check("ncmpidiff", got, local))
                     for others in {2, 9} - {ranks}:
-                        self.assertIn("good", self.mpi(library, others, "pnetcdf", "read", "tutti:" + name))
+                        self.assertIn("good", self.mpi(library, others, "pnetcdf", "read", path, env=prefix))
+
+    def test_a_program_with_its_mpi_library_inside_is_refused(self):
+        if not shutil.which("cc"):
+            self.skipTest("no C compiler")
+        source, made = self.local("inside.c"), self.local("inside")
+        with open(source, "w", encoding="ascii") as out:
+            out.write("int PMPI_File_open(void) { return 0; }\nint main(void) { return PMPI_File_open(); }\n")
+        self.check("cc", source, "-o", made)
+        self.fails("run", "--", made, says="linked statically with its MPI library")
 
     def test_posix_calls_on_the_names_of_mpi_files(self):
         for library in self.libraries_with("posix"):

@@ -58,13 +58,16 @@ struct World {
 
 class Rank {
  public:
-  Rank(World& world, int rank, std::unique_ptr<SimClient> client, std::vector<std::unique_ptr<SimGroup>> groups)
+  Rank(World& world, int rank, std::unique_ptr<SimClient> client,
+       std::vector<std::unique_ptr<SimGroup>> groups)
       : world_(world),
         rank_(rank),
         client_(std::move(client)),
         groups_(std::move(groups)),
         files_(static_cast<std::size_t>(world.program.files)),
         scope_(world.cluster.simulation().executor()) {}
+
+  [[nodiscard]] std::size_t step_number() const { return number_; }
 
   Task<void> run() {
     for (number_ = 0; number_ < world_.program.steps.size() && world_.wrong.empty(); ++number_) {
@@ -209,7 +212,10 @@ class Rank {
     transfer.base = static_cast<std::byte*>(begun->memory->address());
     transfer.type = type_of(part.type);
     transfer.count = part.count;
-    scope_.spawn(follow(file.file->transfer(std::move(transfer)), *begun));
+    // Started here: collective calls take their turns in the order of the program.
+    scope_.start(follow(file.file->transfer(std::move(transfer)), *begun));
+    // As in the real world a split call has done everything when its first half returns.
+    if (step.call == Call::split) co_await begun->ended->wait();
     file.under_way[step.ticket] = std::move(begun);
     if (step.call != Call::blocking) co_return Status();
     std::vector<int> tickets(1, step.ticket);
@@ -252,13 +258,17 @@ class Rank {
 Task<void> spoil(World& world, Random random) {
   SimCluster& cluster = world.cluster;
   Clock& clock = cluster.clock(SimCluster::meta_node());
+  Nanos meta_may_die;
   while (world.running > 0) {
-    co_await clock.sleep(random.exponential(3_ms));
+    co_await clock.sleep(random.exponential(10_ms));
     const auto server = static_cast<std::uint32_t>(random.below(cluster.servers()));
     const NodeId client = cluster.client_node(static_cast<std::uint32_t>(random.below(2)));
     const Nanos length = random.exponential(20_ms);
     switch (random.below(4)) {
       case 0:
+        // Locks are granted some time after a restart only; one that dies more often grants none.
+        if (clock.now() < meta_may_die) break;
+        meta_may_die = clock.now() + cluster.options().meta.lock_grace * 3;
         cluster.stop_meta();
         co_await clock.sleep(length);
         cluster.start_meta();
@@ -309,8 +319,10 @@ std::string run_program(std::uint64_t seed, bool faults) {
   const Nanos limit = cluster.simulation().now() + 600_s;
   cluster.simulation().run_until(
       [&] { return world.running == 0 || !world.wrong.empty() || cluster.simulation().now() > limit; });
-  if (world.wrong.empty() && world.running > 0)
-    world.wrong = "seed " + std::to_string(seed) + ": it does not end";
+  if (world.wrong.empty() && world.running > 0) {
+    world.wrong = "seed " + std::to_string(seed) + ": it does not end; the ranks are at step";
+    for (const auto& rank : ranks) world.wrong += " " + std::to_string(rank->step_number());
+  }
   scope.cancel();
   ranks.clear();
   return world.wrong;

@@ -37,7 +37,7 @@ TEST(Hints, AreTakenAndComeBackAsValuesInEffect) {
   layout.stripe_size = 128_KiB;
   layout.stripe_count = 2;
   layout.server_total = 4;
-  const HintList used = effective_hints(hints, layout, 77);
+  const HintList used = effective_hints(hints, layout, 77, 8);
   EXPECT_EQ(value_of(used, "cb_nodes"), "3");
   EXPECT_EQ(value_of(used, "cb_buffer_size"), "1048576");
   EXPECT_EQ(value_of(used, "romio_cb_write"), "enable");
@@ -48,6 +48,8 @@ TEST(Hints, AreTakenAndComeBackAsValuesInEffect) {
   EXPECT_EQ(value_of(used, "striping_factor"), "2");
   EXPECT_EQ(value_of(used, "tutti_app_id"), "0x000000000000004d");
   EXPECT_EQ(value_of(used, "tutti_collective"), "two_phase");
+  EXPECT_EQ(value_of(effective_hints(FileHints(), layout, 77, 8), "cb_nodes"), "2") << "one for each server";
+  EXPECT_EQ(value_of(effective_hints(FileHints(), layout, 77, 1), "cb_nodes"), "1");
 }
 
 TEST(Hints, ValuesWithoutSenseAreRefusedAndChangeNothing) {

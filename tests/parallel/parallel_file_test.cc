@@ -42,8 +42,7 @@ Task<Status> three_in_flight(ParallelFile& file, std::vector<std::byte>& memory,
   for (std::size_t i = 0; i < 3; ++i) {
     const std::int64_t block = i == 0 ? 2 : (i == 1 ? 1 : 4);
     ViewChange change;
-    change.view.displacement =
-        static_cast<std::int64_t>(i) * 12 + static_cast<std::int64_t>(rank) * block;
+    change.view.displacement = static_cast<std::int64_t>(i) * 12 + static_cast<std::int64_t>(rank) * block;
     change.view.filetype = FlatType::resized(0, block * 3, FlatType::contiguous(block, FlatType::bytes(1)));
     TUTTI_CO_TRY(co_await file.set_view(std::move(change), report));
     ParallelTransfer transfer;
@@ -230,9 +229,8 @@ TEST_F(ParallelFileTest, EveryRankHearsOfAnErrorOfOne) {
   FileView wrong;
   wrong.displacement = -1;
   std::size_t at = 0;
-  for (const Status& status : on_files([&](ParallelFile& file) {
-         return set_view(file, at++ == 2 ? wrong : FileView());
-       })) {
+  for (const Status& status :
+       on_files([&](ParallelFile& file) { return set_view(file, at++ == 2 ? wrong : FileView()); })) {
     EXPECT_EQ(status.code(), Code::invalid);
   }
 }

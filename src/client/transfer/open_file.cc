@@ -185,9 +185,7 @@ Task<Status> OpenFile::close() { return impl_->close(); }
 Task<Result<LockId>> OpenFile::lock(Extent range, bool exclusive, Nanos patience) {
   return impl_->lock(range, exclusive, patience);
 }
-Task<void> OpenFile::connect(Nanos patience) {
-  return connect_every_server(impl_->file().servers, patience);
-}
+Task<void> OpenFile::connect(Nanos patience) { return connect_every_server(impl_->file().servers, patience); }
 Task<Status> OpenFile::unlock(LockId lock) { return impl_->unlock(lock); }
 
 }  // namespace tutti

@@ -67,6 +67,17 @@ void case_errors(void) {
   expect_class("part of an etype", TUTTI_ONLY(MPI_File_write_at(file, 0, text, 1, type, &status)),
                MPI_ERR_IO);
   OK(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
+  // What a filetype must not be is told as ROMIO does.
+  MPI_Datatype descending;
+  int lengths[2] = {1, 1};
+  int places[2] = {4, 0};
+  OK(MPI_Type_indexed(2, lengths, places, MPI_BYTE, &descending));
+  OK(MPI_Type_commit(&descending));
+  expect_class("descending filetype",
+               TUTTI_ONLY(MPI_File_set_view(file, 0, MPI_BYTE, descending, "native", MPI_INFO_NULL)), MPI_ERR_IO);
+  OK(MPI_Type_free(&descending));
+  expect_class("negative displacement",
+               TUTTI_ONLY(MPI_File_set_view(file, -5, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL)), MPI_ERR_ARG);
   OK(TUTTI_ONLY(MPI_File_write_at_all_begin(file, 0, text, 4, MPI_BYTE)));
   expect_class("second split collective", TUTTI_ONLY(MPI_File_write_at_all_begin(file, 0, text, 4, MPI_BYTE)),
                MPI_ERR_IO);

@@ -28,16 +28,16 @@ MPI_Datatype type_of(const Shape& shape) {
       MPI_Type_contiguous(static_cast<int>(shape.count), parts[0], &made);
       break;
     case Shape::Kind::vector:
-      MPI_Type_create_hvector(static_cast<int>(shape.count), static_cast<int>(shape.block), shape.stride, parts[0],
-                              &made);
+      MPI_Type_create_hvector(static_cast<int>(shape.count), static_cast<int>(shape.block), shape.stride,
+                              parts[0], &made);
       break;
     case Shape::Kind::indexed:
-      MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), displacements.data(), parts[0],
-                               &made);
+      MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), displacements.data(),
+                               parts[0], &made);
       break;
     case Shape::Kind::structure:
-      MPI_Type_create_struct(static_cast<int>(lengths.size()), lengths.data(), displacements.data(), parts.data(),
-                             &made);
+      MPI_Type_create_struct(static_cast<int>(lengths.size()), lengths.data(), displacements.data(),
+                             parts.data(), &made);
       break;
     case Shape::Kind::resized:
       MPI_Type_create_resized(parts[0], shape.low, shape.extent, &made);
@@ -76,7 +76,10 @@ To cast(From function) {
 class Runner {
  public:
   Runner(const Program& program, MPI_Comm comm, std::string prefix)
-      : program_(program), comm_(comm), prefix_(std::move(prefix)), files_(static_cast<std::size_t>(program.files)) {
+      : program_(program),
+        comm_(comm),
+        prefix_(std::move(prefix)),
+        files_(static_cast<std::size_t>(program.files)) {
     MPI_Comm_rank(comm, &rank_);
   }
 
@@ -89,7 +92,8 @@ class Runner {
     // One rank's trouble is everybody's; the others may stand in another call for ever.
     if (!good_) MPI_Abort(MPI_COMM_WORLD, 1);
     meet();
-    for (int file = 0; rank_ == 0 && file < program_.files; ++file) MPI_File_delete(name(file).c_str(), MPI_INFO_NULL);
+    for (int file = 0; rank_ == 0 && file < program_.files; ++file)
+      MPI_File_delete(name(file).c_str(), MPI_INFO_NULL);
     return good_;
   }
 
@@ -156,7 +160,8 @@ class Runner {
       case Step::Kind::inspect:
         return inspect(step);
       case Step::Kind::seek:
-        return must(MPI_File_seek(file.handle, step.numbers[static_cast<std::size_t>(rank_)], whence(step)), "seek");
+        return must(MPI_File_seek(file.handle, step.numbers[static_cast<std::size_t>(rank_)], whence(step)),
+                    "seek");
       case Step::Kind::seek_shared:
         return must(MPI_File_seek_shared(file.handle, step.number, whence(step)), "seek_shared");
       case Step::Kind::positions:
@@ -188,11 +193,13 @@ class Runner {
     MPI_File file = MPI_FILE_NULL;
     MPI_Offset size = -1;
     std::vector<Byte> content(step.content.size() + 1);
-    must(MPI_File_open(MPI_COMM_SELF, name(step.file).c_str(), MPI_MODE_RDONLY, MPI_INFO_NULL, &file), "open alone");
+    must(MPI_File_open(MPI_COMM_SELF, name(step.file).c_str(), MPI_MODE_RDONLY, MPI_INFO_NULL, &file),
+         "open alone");
     if (!good_) return;
     must(MPI_File_get_size(file, &size), "get_size");
     equal(size, static_cast<Offset>(step.content.size()), "the size");
-    must(MPI_File_read_at(file, 0, content.data(), static_cast<int>(content.size()), MPI_BYTE, MPI_STATUS_IGNORE),
+    must(MPI_File_read_at(file, 0, content.data(), static_cast<int>(content.size()), MPI_BYTE,
+                          MPI_STATUS_IGNORE),
          "read alone");
     must(MPI_File_close(&file), "close alone");
     for (std::size_t i = 0; i < step.content.size() && good_; ++i) {
@@ -234,7 +241,8 @@ class Runner {
         if (good_) judge(under_way, status);
         return;
       case Call::started:
-        must(start(step, file.handle, part, under_way.memory->address(), type.get(), &under_way.request), "start");
+        must(start(step, file.handle, part, under_way.memory->address(), type.get(), &under_way.request),
+             "start");
         break;
       case Call::split:
         must(begin(step, file.handle, part, under_way.memory->address(), type.get()), "begin");
@@ -247,9 +255,9 @@ class Runner {
                   MPI_Status* status) {
     const auto count = static_cast<int>(part.count);
     if (step.pointer == Pointer::given) {
-      const At function =
-          step.collective ? (step.write ? cast<At>(&MPI_File_write_at_all) : &MPI_File_read_at_all)
-                          : (step.write ? cast<At>(&MPI_File_write_at) : &MPI_File_read_at);
+      const At function = step.collective
+                              ? (step.write ? cast<At>(&MPI_File_write_at_all) : &MPI_File_read_at_all)
+                              : (step.write ? cast<At>(&MPI_File_write_at) : &MPI_File_read_at);
       return function(file, part.offset, memory, count, type, status);
     }
     Plain function = nullptr;
@@ -257,8 +265,9 @@ class Runner {
       function = step.collective ? (step.write ? cast<Plain>(&MPI_File_write_all) : &MPI_File_read_all)
                                  : (step.write ? cast<Plain>(&MPI_File_write) : &MPI_File_read);
     } else {
-      function = step.collective ? (step.write ? cast<Plain>(&MPI_File_write_ordered) : &MPI_File_read_ordered)
-                                 : (step.write ? cast<Plain>(&MPI_File_write_shared) : &MPI_File_read_shared);
+      function = step.collective
+                     ? (step.write ? cast<Plain>(&MPI_File_write_ordered) : &MPI_File_read_ordered)
+                     : (step.write ? cast<Plain>(&MPI_File_write_shared) : &MPI_File_read_shared);
     }
     return function(file, memory, count, type, status);
   }
@@ -285,7 +294,8 @@ class Runner {
   static int begin(const Step& step, MPI_File file, const Part& part, void* memory, MPI_Datatype type) {
     const auto count = static_cast<int>(part.count);
     if (step.pointer == Pointer::given) {
-      const BeginAt function = step.write ? cast<BeginAt>(&MPI_File_write_at_all_begin) : &MPI_File_read_at_all_begin;
+      const BeginAt function =
+          step.write ? cast<BeginAt>(&MPI_File_write_at_all_begin) : &MPI_File_read_at_all_begin;
       return function(file, part.offset, memory, count, type);
     }
     const Begin function =
@@ -360,7 +370,8 @@ class Runner {
         }
         return;
       case Step::Wait::test_all:
-        while (done == 0 && good_) must(MPI_Testall(count, requests.data(), &done, statuses.data()), "testall");
+        while (done == 0 && good_)
+          must(MPI_Testall(count, requests.data(), &done, statuses.data()), "testall");
         return;
       case Step::Wait::test_each:
         for (std::size_t i = 0; i < requests.size(); ++i) {

@@ -17,7 +17,8 @@ struct Touch {
   bool under_way = false;
   int ticket = 0;
   bool reads_length = false;    // what comes of it depends on where the file ends
-  bool changes_length = false;  // it moves the end
+  bool changes_length = false;  // it moves the end, which was here:
+  std::size_t length = 0;
   std::vector<bool> bytes;
 };
 
@@ -26,13 +27,13 @@ struct File {
   bool made = false;
   bool atomic = false;
   std::vector<Byte> content;
-  std::vector<View> views;          // by rank
-  std::vector<Offset> individual;   // by rank, in etypes
+  std::vector<View> views;         // by rank
+  std::vector<Offset> individual;  // by rank, in etypes
   Offset shared = 0;
-  bool shared_uncertain = false;    // ranks may still be moving it, each for itself
+  bool shared_uncertain = false;  // ranks may still be moving it, each for itself
   std::vector<Touch> touches;
-  int split = 0;                    // ticket of what was begun and not ended
-  std::vector<int> under_way;       // tickets
+  int split = 0;               // ticket of what was begun and not ended
+  std::vector<int> under_way;  // tickets
 };
 
 View whole_file() {
@@ -114,8 +115,8 @@ class Maker {
     step.flag = !state.made;
     const auto hint = [&](const char* key, std::vector<std::string> values) {
       if (dice_.chance(50)) return;
-      step.hints.emplace_back(key,
-                              values[static_cast<std::size_t>(dice_.below(static_cast<Offset>(values.size())))]);
+      step.hints.emplace_back(
+          key, values[static_cast<std::size_t>(dice_.below(static_cast<Offset>(values.size())))]);
     };
     if (!state.made) {
       hint("striping_unit", {"512", "4096", "65536"});
@@ -295,17 +296,14 @@ class Maker {
     state.shared = target;
   }
 
-  // The end of the file in etypes of a rank's view, a begun one counted.
+  // The end of the file in etypes of a rank's view: the first that begins behind it.
   static Offset end_of(const File& state, std::size_t rank) {
     const View& view = state.views[rank];
     const auto length = static_cast<Offset>(state.content.size());
     if (view.map.size() == 0) return 0;
-    Offset last = 0;
-    const Offset tiles = length / std::max<Offset>(view.map.extent(), 1) + 2;
-    for (Offset i = 0; i < tiles * view.map.size(); ++i) {
-      if (view.place(i) < length) last = i + 1;
-    }
-    return (last + view.etype - 1) / view.etype;
+    Offset end = 0;
+    while (view.place(end) < length) ++end;
+    return (end + view.etype - 1) / view.etype;
   }
 
   void positions(int file) {
@@ -366,6 +364,8 @@ bool Maker::collides(const File& state, const Touch& touch) const {
     if (other.rank == touch.rank && !other.under_way) return false;
     if ((other.reads_length && touch.changes_length) || (other.changes_length && touch.reads_length))
       return true;
+    // Between the old end and the new one are bytes only when the other has written.
+    if (other.changes_length && !touch.write && touch.bytes.size() > other.length) return true;
     return (other.write || touch.write) && overlap(other.bytes, touch.bytes);
   });
 }
@@ -417,6 +417,7 @@ void Maker::place_part(File& state, Step& step, int rank, Part& part, Offset fir
   if (step.write) {
     part.bytes = bytes;
     touch.changes_length = touch.bytes.size() > state.content.size();
+    touch.length = state.content.size();
   } else {
     expect(state, view, part, first, touch);
   }
@@ -430,11 +431,13 @@ void Maker::transfer(int file) {
   step.file = file;
   step.write = dice_.chance(60);
   step.collective = dice_.chance(55);
-  step.pointer = dice_.chance(50) ? Pointer::given : (dice_.chance(60) ? Pointer::individual : Pointer::shared);
+  step.pointer =
+      dice_.chance(50) ? Pointer::given : (dice_.chance(60) ? Pointer::individual : Pointer::shared);
   if (dice_.chance(45)) step.call = Call::started;
   if (step.collective && dice_.chance(20)) step.call = Call::split;
   // MPI has no non-blocking ordered calls.
-  if (step.collective && step.pointer == Pointer::shared && step.call == Call::started) step.call = Call::blocking;
+  if (step.collective && step.pointer == Pointer::shared && step.call == Call::started)
+    step.call = Call::blocking;
   if (state.split != 0 && (step.collective || step.call == Call::split)) end_split(file);
   if (step.pointer == Pointer::shared && state.shared_uncertain) quiesce(file);
 

@@ -37,22 +37,35 @@ struct Part {
   Offset offset = 0;  // in etypes, Pointer::given
   Shape type;         // of the memory
   Offset count = 0;
-  std::vector<Byte> data;               // to be written
-  std::vector<std::vector<int>> seen;   // to be read: one of these
-  Offset bytes = 0;                     // that the status tells of
+  std::vector<Byte> data;              // to be written
+  std::vector<std::vector<int>> seen;  // to be read: one of these
+  Offset bytes = 0;                    // that the status tells of
 };
 
 struct Step {
   enum class Kind {
-    open, close, set_view, set_atomicity, set_size, preallocate, sync, meet, inspect,
-    seek, seek_shared, positions, transfer, wait, end,
+    open,
+    close,
+    set_view,
+    set_atomicity,
+    set_size,
+    preallocate,
+    sync,
+    meet,
+    inspect,
+    seek,
+    seek_shared,
+    positions,
+    transfer,
+    wait,
+    end,
   };
   enum class Wait { one_by_one, all, any, some, test_all, test_each };
   Kind kind = Kind::meet;
   int file = 0;
-  bool flag = false;      // open: create it; set_atomicity: on
-  Offset number = 0;      // a size, or an offset in etypes
-  int whence = 0;         // of a seek: 0 set, 1 current, 2 end
+  bool flag = false;                                       // open: create it; set_atomicity: on
+  Offset number = 0;                                       // a size, or an offset in etypes
+  int whence = 0;                                          // of a seek: 0 set, 1 current, 2 end
   std::vector<std::pair<std::string, std::string>> hints;  // open
   std::vector<View> views;                                 // by rank
   std::vector<Offset> numbers;  // by rank: seek; positions: what is expected of the individual pointers

@@ -19,9 +19,7 @@ class Dice {
     z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
     return z ^ (z >> 31U);
   }
-  Offset below(Offset bound) {
-    return static_cast<Offset>(next() % static_cast<std::uint64_t>(bound));
-  }
+  Offset below(Offset bound) { return static_cast<Offset>(next() % static_cast<std::uint64_t>(bound)); }
   Offset between(Offset low, Offset high) { return low + below(high - low + 1); }
   bool chance(int percent) { return below(100) < percent; }
 
