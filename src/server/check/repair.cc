@@ -26,8 +26,9 @@ class Repairer {
     TUTTI_TRY(name_the_nameless());
     for (const auto& [server, inode] : snapshot_.orphans) {
       const auto found = inodes_.find(inode);
-      if (found != inodes_.end() && found->second.links > 0)
-        TUTTI_TRY(kv_.erase(meta::orphan_key(server, inode)));
+      if (found == inodes_.end() || found->second.links == 0) continue;
+      TUTTI_TRY(kv_.erase(meta::orphan_key(server, inode)));
+      TUTTI_TRY(kv_.erase(meta::removed_key(inode)));
     }
     superblock_.files = 0;
     for (auto& [id, inode] : inodes_) {

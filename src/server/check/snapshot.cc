@@ -38,6 +38,20 @@ void add_inode(Snapshot& snapshot, std::string_view key, std::string_view value)
   }
 }
 
+// A removed file: its objects are still to go.
+void add_removed(Snapshot& snapshot, std::string_view key, std::string_view value) {
+  if (key.size() != sizeof(std::uint64_t)) return;
+  const auto id = read_big_endian<std::uint64_t>(key);
+  const Result<meta::Inode> inode = meta::decode_inode(id, value);
+  if (!inode.ok()) {
+    snapshot.damaged.push_back(inode.status().message());
+    return;
+  }
+  const Layout& layout = inode->layout;
+  for (std::uint32_t slot = 0; slot < layout.stripe_count; ++slot)
+    snapshot.orphans.emplace(layout.server_of_slot(slot), id);
+}
+
 void add_entry(Snapshot& snapshot, std::string_view key, std::string_view value) {
   if (key.size() <= sizeof(std::uint64_t)) {
     snapshot.damaged.emplace_back("a key of an entry");
@@ -68,6 +82,7 @@ Result<Snapshot> take_snapshot(const KvReader& kv) {
   snapshot.superblock = *superblock;
   TUTTI_TRY(each_with(kv, 'I', [&](auto key, auto value) { add_inode(snapshot, key, value); }));
   TUTTI_TRY(each_with(kv, 'D', [&](auto key, auto value) { add_entry(snapshot, key, value); }));
+  TUTTI_TRY(each_with(kv, 'X', [&](auto key, auto value) { add_removed(snapshot, key, value); }));
   TUTTI_TRY(each_with(kv, 'O', [&](auto key, auto /*value*/) {
     if (key.size() != sizeof(std::uint32_t) + sizeof(std::uint64_t)) return;
     snapshot.orphans.emplace(read_big_endian<std::uint32_t>(key),
