@@ -48,5 +48,17 @@ TEST(Path, OnlyThePrefixNamesTheCluster) {
   EXPECT_FALSE(has_cluster_prefix("tutti/a"));
 }
 
+TEST(Path, ADirectoryNameMayStandForTheCluster) {
+  for (const char* directory : {"/mnt/t", "/mnt/t/"}) {
+    EXPECT_EQ(path_on_cluster("/mnt/t/a/b", directory), "/a/b");
+    EXPECT_EQ(path_on_cluster("/mnt/t", directory), "/");
+    EXPECT_EQ(path_on_cluster("tutti:/a", directory), "/a");
+    EXPECT_EQ(path_on_cluster("/mnt/tt/a", directory), std::nullopt);
+    EXPECT_EQ(path_on_cluster("/mnt", directory), std::nullopt);
+  }
+  EXPECT_EQ(path_on_cluster("/a", ""), std::nullopt);
+  EXPECT_EQ(path_on_cluster("/a", "/"), std::nullopt) << "not all files";
+}
+
 }  // namespace
 }  // namespace tutti

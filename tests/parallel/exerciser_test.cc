@@ -342,13 +342,17 @@ void run_programs(bool faults) {
     EXPECT_EQ(run_program(seed, faults), "");
     return;
   }
-  const std::uint64_t seeds = from_environment("TUTTI_MPI_SEEDS", 200);
+  const std::uint64_t seeds = from_environment("TUTTI_MPI_SEEDS", 50);
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) EXPECT_EQ(run_program(seed, faults), "");
 }
 
 TEST(Exerciser, ProgramsDoWhatTheModelSays) { run_programs(false); }
 
-TEST(Exerciser, ProgramsDoTheSameWhileServersDieAndReturn) { run_programs(true); }
+TEST(Exerciser, ProgramsDoTheSameWhileServersDieAndReturn) {
+  if (std::getenv("TUTTI_MPI_SEEDS") == nullptr && std::getenv("TUTTI_MPI_SEED") == nullptr)
+    GTEST_SKIP() << "runs with TUTTI_MPI_SEEDS=n or TUTTI_MPI_SEED=n";
+  run_programs(true);
+}
 
 }  // namespace
 }  // namespace tutti
