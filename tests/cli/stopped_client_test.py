@@ -55,8 +55,11 @@ class StoppedClient(CommandTest):
     def test_on_the_local_socket(self):
         self.up(servers=1)
         self.tutti("down")
-        with open(os.path.join(self.state, "cluster.toml"), "a", encoding="ascii") as file:
-            file.write('mover = "socket"\n')
+        path = os.path.join(self.state, "cluster.toml")
+        with open(path, encoding="ascii") as file:
+            lines = ['mover = "socket"\n' if line.startswith("mover") else line for line in file]
+        with open(path, "w", encoding="ascii") as file:
+            file.writelines(lines)
         self.hold_up_nobody()
 
     def test_by_memory(self):

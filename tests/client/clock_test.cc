@@ -69,25 +69,25 @@ class ClockTest : public testing::Test {
 };
 
 TEST_F(ClockTest, SkewedClientsAreServedInTheOrderOfTheClustersTime) {
-  start("window;interval=50", 0_s, true);
+  start("window;interval=50;dispatch_depth=1;order=id", 0_s, true);
   EXPECT_EQ(order(), "0123");
 }
 
 TEST_F(ClockTest, WithoutCorrectionTheSkewDecides) {
-  start("window;interval=50", 0_s, false);
+  start("window;interval=50;dispatch_depth=1;order=id", 0_s, false);
   EXPECT_EQ(order().front(), '3') << "it claims to have asked five seconds ago";
 }
 
 TEST_F(ClockTest, ADataServersOwnClockDoesNotMatterEither) {
   for (const Nanos skew : {7_s, -7_s, -100_s}) {
-    start("window;interval=50", skew, true);
+    start("window;interval=50;dispatch_depth=1;order=id", skew, true);
     EXPECT_EQ(order(), "0123") << to_string(skew);
     writers_.clear();
   }
 }
 
 TEST_F(ClockTest, ByTheServersClockTheArrivalDecides) {
-  start("window;interval=50;request_clock=server", 0_s, false);
+  start("window;interval=50;dispatch_depth=1;order=id;request_clock=server", 0_s, false);
   EXPECT_EQ(order(), "0123");
 }
 

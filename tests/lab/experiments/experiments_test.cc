@@ -42,23 +42,30 @@ TEST(Experiments, ServersFinishTogetherUnderCoordination) {
 
 TEST(Experiments, MoreApplicationsGainMore) {
   const Report report = run("coord-apps");
-  EXPECT_GT(figure(report, "hdd_reduction_min"), 0);
-  EXPECT_GT(figure(report, "ssd_reduction_min"), 0);
-  EXPECT_GT(figure(report, "ssd_reduction_max"), figure(report, "ssd_reduction_min"));
+  EXPECT_GT(figure(report, "hdd_letter_min"), 0);
+  EXPECT_GT(figure(report, "ssd_letter_min"), 0);
+  EXPECT_GT(figure(report, "ssd_letter_max"), figure(report, "ssd_letter_min"));
+  EXPECT_GT(figure(report, "default_worst_hdd"), -0.05);
+  EXPECT_GT(figure(report, "default_worst_ssd"), -0.05);
 }
 
 TEST(Experiments, CoordinatedCompletionHardlyGrowsWithServers) {
   const Report report = run("coord-servers");
-  EXPECT_GT(figure(report, "hdd_reduction_16"), 0.3);
-  EXPECT_GT(figure(report, "ssd_reduction_16"), 0.3);
   EXPECT_LT(figure(report, "hdd_flatness"), 1.3);
-  EXPECT_LT(figure(report, "ssd_flatness"), 1.15);
+  EXPECT_LT(figure(report, "ssd_flatness"), 1.3);
+  EXPECT_GT(figure(report, "default_worst"), -0.1);
 }
 
-TEST(Experiments, NoWindowCostsBandwidthOnDisks) {
+TEST(Experiments, TheDefaultWindowBoundsTheTail) {
   const Report report = run("coord-window");
-  EXPECT_GT(figure(report, "bandwidth_worst_ratio"), 1);
-  EXPECT_LT(figure(report, "adaptive_worst_ratio"), 1.2);
+  EXPECT_LT(figure(report, "p99_worst_over_fcfs"), 3);
+  EXPECT_GT(figure(report, "default_worst"), -0.1);
+}
+
+TEST(Experiments, TheFieldIsMeasuredOverCommonMixes) {
+  const Report report = run("coord-field");
+  EXPECT_EQ(figure(report, "mixes"), 2);
+  EXPECT_LT(figure(report, "worst_over_best"), 1.3);
 }
 
 TEST(Experiments, TheFormulasHold) { EXPECT_LT(figure(run("coord-model"), "worst_error"), 0.06); }

@@ -197,6 +197,7 @@ TEST_F(CoordinatorTest, WithoutTheCoordinatorEverythingIsServedAndOnlyChangesOfT
   EXPECT_TRUE(run(file->read(0_B, back)).ok());
   EXPECT_EQ(back, bytes);
   EXPECT_TRUE(run(files().unlink("/f")).ok());
+  EXPECT_TRUE(run(file->close()).ok());
   pass(1_s);
   EXPECT_EQ(objects(), 0U);
   const auto refused = run(files().set_policy("window"));

@@ -130,7 +130,6 @@ TEST_F(DispatcherTest, AWriteIsServedInTheQuantaOfThePolicy) {
   EXPECT_EQ(dispatcher_->totals().bytes_written, 100_KiB);
   EXPECT_EQ(script_.requests[0].offset, 0_B);
   EXPECT_EQ(script_.requests[0].end, 1_MiB + 70_KiB);
-  EXPECT_FALSE(script_.requests[0].in_memory);
   expect_empty();
 }
 
@@ -299,7 +298,6 @@ TEST_F(DispatcherTest, ASmallReadOfAnObjectInMemoryIsAnsweredAtOnce) {
     add(false, {{8_KiB, 4_KiB}}, [](Transfer& transfer) { transfer.inside_reply = true; });
     ASSERT_EQ(answered().size(), id) << "nothing has run since";
   }
-  EXPECT_TRUE(script_.requests[0].in_memory);
   EXPECT_EQ(connection_->sent[2].reply().bytes()->size(), 4096U);
   EXPECT_EQ(connection_->sent[2].reply().valid_end(), 10240U);
   EXPECT_EQ(script_.served, (Served{{1, 4_KiB, true}, {2, 4_KiB, true}, {3, 4_KiB, true}}));

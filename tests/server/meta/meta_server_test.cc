@@ -296,7 +296,7 @@ TEST_F(MetaServerTest, StartChecksWhatItFinds) {
   ASSERT_TRUE(run(kv_.update(put)).ok());
   const Status refused = start();
   EXPECT_EQ(refused.code(), Code::version);
-  EXPECT_NE(refused.message().find("format 2"), std::string::npos);
+  EXPECT_NE(refused.message().find("format 3"), std::string::npos);
   const auto damage = [](KvWriter& kv) { return kv.put(meta::superblock_key(), "x"); };
   ASSERT_TRUE(run(kv_.update(damage)).ok());
   EXPECT_EQ(start().code(), Code::malformed);

@@ -64,7 +64,7 @@ Result<Report> run(const ExperimentOptions& options) {
         if (i == 0) points.back().first = number;
       }
       series.add(Json::object(), [&](std::uint64_t seed) {
-        return make_model(applications, servers, "window;interval=60000", seed);
+        return make_model(applications, servers, letter(60000_ms), seed);
       });
     }
   }
