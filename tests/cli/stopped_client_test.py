@@ -12,10 +12,10 @@ class StoppedClient(CommandTest):
     SIZE = 64 * MIB
     STOPPED = 20  # more than a server has places in service
 
-    def waiting(self):
-        """Requests that the data servers have and have not answered."""
-        servers = self.json("status")["servers"]
-        return sum(server.get("queued", 0) + server.get("in_service", 0) for server in servers)
+    def under_way(self, clients):
+        """Whether all clients are connected with the data server (status is one more), or the first is done."""
+        servers = [server for server in self.json("status")["servers"] if server["kind"] == "data"]
+        return servers[0]["sessions"] > len(clients) or any(client.poll() is not None for client in clients)
 
     def hold_up_nobody(self, *up):
         self.up(*up, servers=1)
@@ -24,10 +24,10 @@ class StoppedClient(CommandTest):
         stopped = []
         for number in range(self.STOPPED):
             if number % 2 == 0:
-                stopped.append(self.start("put", source, f"/stopped{number}"))
+                stopped.append(self.start("--patience", "300s", "put", source, f"/stopped{number}"))
             else:
-                stopped.append(self.start("get", "/read", self.local(f"stopped{number}")))
-        wait_until(lambda: self.waiting() > 0, 30, "the first requests")
+                stopped.append(self.start("--patience", "300s", "get", "/read", self.local(f"stopped{number}")))
+        wait_until(lambda: self.under_way(stopped), 30, "all to be under way")
         for process in stopped:
             process.send_signal(signal.SIGSTOP)
         # None of this needs a stopped one to move.
