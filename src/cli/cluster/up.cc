@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <optional>
 
 #include "base/parse.h"
@@ -210,6 +211,21 @@ Status check_answers(const Globals& globals, const ClusterConfig& config, std::s
   return {};
 }
 
+// One of the daemons may have ended after it was ready, when the others told it that it is wrong: its own words, if so.
+Status with_reason(const StateDirectory& state, const std::vector<std::string>& started, Status failure) {
+  for (const std::string& name : started) {
+    if (state.running(name)) continue;
+    std::ifstream log(state.log_path(name));
+    std::string last;
+    for (std::string line; std::getline(log, line);) {
+      if (!line.empty()) last = std::move(line);
+    }
+    if (last.empty()) continue;
+    return {failure.code(), fmt::format("{} ended: {} (log: {})", name, last, state.log_path(name))};
+  }
+  return failure;
+}
+
 // All daemons are there. Whether they answer is another question: one that was stopped, or hangs, does not.
 Status runs_already(const Globals& globals, const StateDirectory& state, const ClusterConfig& config) {
   auto client = Client::open(globals, config);
@@ -221,8 +237,9 @@ Status runs_already(const Globals& globals, const StateDirectory& state, const C
   }
   if (silent.empty())
     return {Code::busy, fmt::format("a cluster runs already in {}: use it, or {}", state.path(), stop)};
-  return {Code::unavailable, fmt::format("a cluster runs in {}, but {} does not answer: see its log in {}, or {}",
-                                         state.path(), fmt::join(silent, ", "), state.path(), stop)};
+  return {Code::unavailable,
+          fmt::format("a cluster runs in {}, but {} does not answer: see its log in {}, or {}", state.path(),
+                      fmt::join(silent, ", "), state.path(), stop)};
 }
 
 }  // namespace
@@ -249,7 +266,8 @@ Result<UpReport> bring_up(const Globals& globals, const StateDirectory& state, c
   if (!config.ok()) return config.status();
   TUTTI_TRY(check_socket_paths(state.path(), *config));
   TUTTI_TRY(start_missing(state, missing));
-  TUTTI_TRY(check_answers(globals, *config, report.policy));
+  if (Status silent = check_answers(globals, *config, report.policy); !silent.ok())
+    return with_reason(state, missing, std::move(silent));
   report.config = *std::move(config);
   report.started = missing;
   report.fresh = fresh;
