@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "parallel/array_types.h"
 #include "mpi/errors.h"
 #include "mpi/named_types.h"
+#include "parallel/array_types.h"
 
 namespace tutti::mpi {
 namespace {

@@ -4,8 +4,8 @@
 #include <mpi.h>
 
 #include "base/status.h"
-#include "parallel/parallel_file.h"
 #include "layout/flat_type.h"
+#include "parallel/parallel_file.h"
 
 namespace tutti::mpi {
 

@@ -3,8 +3,8 @@
 
 #include <mpi.h>
 
-#include "parallel/parallel_file.h"
 #include "layout/flat_type.h"
+#include "parallel/parallel_file.h"
 
 namespace tutti::mpi {
 

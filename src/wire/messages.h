@@ -87,7 +87,8 @@ enum OpenFlag : std::uint32_t {
   kOpenWrite = 2,
   kOpenCreate = 4,
   kOpenExclusive = 8,  // with create: fail if it exists
-  kOpenUnnamed = 16,   // with create: the place is a directory, the new file has no name and is there while it is open
+  kOpenUnnamed =
+      16,  // with create: the place is a directory, the new file has no name and is there while it is open
 };
 
 enum AttributeMask : std::uint32_t {

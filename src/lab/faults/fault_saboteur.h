@@ -20,8 +20,8 @@ struct FaultPlan {
   bool cuts = true;
   bool slow_links = true;
   bool store_errors = false;
-  bool pauses = false;       // clients that stand still
-  bool clock_jumps = false;  // of the wall clocks of data servers and clients
+  bool pauses = false;        // clients that stand still
+  bool clock_jumps = false;   // of the wall clocks of data servers and clients
   bool wrong_stores = false;  // swapped, or a new one in the place of the old
 };
 

@@ -41,8 +41,8 @@ struct DataServerOptions {
   // See parking.h: how long a turn waits for a client that makes no progress, and a transfer in all.
   Nanos stall = 10_ms;
   Nanos transfer_limit = 300_s;
-  Nanos max_request_age = 60_s;   // a request time further back is taken as this far back
-  std::string coordinator;        // its address; its clock and policy count. Empty: the own ones do
+  Nanos max_request_age = 60_s;  // a request time further back is taken as this far back
+  std::string coordinator;       // its address; its clock and policy count. Empty: the own ones do
   std::string metadata;  // the metadata server's, which knows the store. Empty: it is taken for the right one
   ApplicationRules applications;  // which ids clients may use, if they are enforced
   bool rotational = false;        // the store is on a rotating disk

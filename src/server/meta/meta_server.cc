@@ -97,7 +97,8 @@ class MetaServer::Impl {
     root.links = 2;
     root.accessed = root.modified = root.changed = service_.clock.now();
     const std::uint32_t servers = service_.defaults.server_total;
-    std::function<Status(KvWriter&)> body = [fresh, root, servers, create = service_.options.create](KvWriter& kv) {
+    std::function<Status(KvWriter&)> body = [fresh, root, servers,
+                                             create = service_.options.create](KvWriter& kv) {
       return prepare(kv, fresh, root, servers, create);
     };
     const Status status = co_await service_.kv.update(std::move(body));

@@ -37,8 +37,8 @@ struct MetaServerOptions {
   Nanos lock_lease = 30_s;     // a silent holder may lose its locks after this
   Nanos lock_grace = 5_s;      // after a restart: for holders to ask again, before new locks are granted
   std::uint32_t root_uid = 0;  // the cluster's owner: may change the policy, owns "/" when the tree is made
-  bool create = true;            // makes the tree if there is none
-  bool enrol = false;            // data servers show their stores (stores.h)
+  bool create = true;          // makes the tree if there is none
+  bool enrol = false;          // data servers show their stores (stores.h)
   std::uint32_t root_gid = 0;
   std::uint32_t root_mode = 01777;
 };

@@ -6,8 +6,8 @@
 #include "env/fault/faulty_store.h"
 #include "env/sim/device/hdd.h"
 #include "env/sim/device/ssd.h"
-#include "env/sim/store/device_store.h"
 #include "env/sim/kv/memory_kv.h"
+#include "env/sim/store/device_store.h"
 #include "env/sim/store/memory_store.h"
 
 namespace tutti::conformance {

@@ -4,9 +4,9 @@
 #include <cstdint>
 
 #include "base/status.h"
-#include "env/real/network/address.h"
 #include "env/real/file_descriptor.h"
 #include "env/real/loop/loop.h"
+#include "env/real/network/address.h"
 #include "env/task.h"
 
 namespace tutti {

@@ -3,9 +3,9 @@
 // seed repeats to the event.
 #include "env/combine.h"
 #include "env/sim/device/hdd.h"
+#include "env/sim/network/network.h"
 #include "env/sim/store/device_store.h"
 #include "env/sim/store/memory_store.h"
-#include "env/sim/network/network.h"
 #include "tests/env/conformance/store_helpers.h"
 #include "tests/env/sim/world.h"
 
