@@ -37,7 +37,9 @@ class WindowReference {
   explicit WindowReference(const WindowOptions& options) : options_(options) {}
 
   void add(const QueuedRequest& request) {
+    const bool fresh = !groups_.contains(key(request));
     Group& group = groups_[key(request)];
+    if (fresh) remember(request, group);
     all_.push_back({request, false, group.sweep + (place(request) < group.reached ? 1 : 0), Bytes()});
     ++group.members;
     const std::uint64_t tag = std::max(request.bottleneck, request.length).count();
@@ -46,6 +48,8 @@ class WindowReference {
     } else if (group.operations.emplace(request.client, request.sequence).second) {
       group.load += tag;
     }
+    if (Known& known = known_[request.application]; known.window == window(request))
+      known.now = {group.load, rank_of_group(request)[0]};
   }
   // 0: nothing to dispatch.
   std::uint64_t next() {
@@ -55,14 +59,14 @@ class WindowReference {
     for (Waiting& each : all_) {
       if (each.in_service) {
         ++busy;
-        in_flight +=
-            std::min(each.request.length - std::min(each.served, each.request.length), options_.quantum);
+        const Bytes left = each.request.length - std::min(each.served, each.request.length);
+        if (each.request.length > options_.small) in_flight += std::min(left, quantum(each.request));
         continue;
       }
       Waiting*& head = heads[key(each.request)];
       if (head == nullptr || rank(each) < rank(*head)) head = &each;
     }
-    if (busy >= options_.dispatch_depth || (busy > 0 && in_flight >= options_.budget)) return 0;
+    if (busy >= options_.dispatch_depth) return 0;
     Waiting* best = nullptr;
     for (const auto& [group, head] : heads) {
       const bool blocked = std::any_of(all_.begin(), all_.end(), [&](const Waiting& each) {
@@ -70,7 +74,7 @@ class WindowReference {
       });
       if (!blocked && (best == nullptr || rank(*head) < rank(*best))) best = head;
     }
-    if (best == nullptr) return 0;
+    if (best == nullptr || (busy > 0 && in_flight >= budget(best->request))) return 0;
     best->in_service = true;
     Group& group = groups_[key(best->request)];
     group.sweep = best->sweep;
@@ -91,14 +95,44 @@ class WindowReference {
  private:
   using Key = std::pair<std::uint64_t, std::uint64_t>;
   using Place = std::pair<std::uint64_t, Bytes>;
-  using Rank = std::array<std::uint64_t, 3>;
+  using Rank = std::array<std::uint64_t, 4>;
+  // What is known of an application's latest window: its load, and the window it ranked in.
+  struct Standing {
+    std::uint64_t load = 0;
+    std::uint64_t window = 0;
+  };
+  struct Known {
+    std::uint64_t window = 0;
+    Standing before, now;
+  };
   struct Group {
+    Standing before;
     std::size_t members = 0;
     std::uint64_t load = 0;
     std::uint64_t sweep = 0;
     Place reached;
     std::set<std::pair<std::uint64_t, std::uint64_t>> operations;
   };
+  [[nodiscard]] bool written_apart(const QueuedRequest& request) const {
+    return request.write && options_.write_budget > Bytes();
+  }
+  [[nodiscard]] Bytes budget(const QueuedRequest& request) const {
+    return written_apart(request) ? options_.write_budget : options_.budget;
+  }
+  [[nodiscard]] Bytes quantum(const QueuedRequest& request) const {
+    return written_apart(request) ? options_.write_budget : options_.quantum;
+  }
+  void remember(const QueuedRequest& request, Group& group) {
+    const std::uint64_t w = window(request);
+    const auto [known, unseen] = known_.try_emplace(request.application, Known{w, {}, {}});
+    if (unseen) return;
+    if (w <= known->second.window) {
+      group.before = {known->second.now.load, known->second.before.window};
+      return;
+    }
+    group.before = known->second.now;
+    known->second = {w, group.before, group.before};
+  }
   [[nodiscard]] std::uint64_t window(const QueuedRequest& request) const {
     return static_cast<std::uint64_t>(request.request_time / options_.interval);
   }
@@ -115,19 +149,27 @@ class WindowReference {
     const std::uint64_t application = request.application;
     switch (options_.order) {
       case WindowOptions::Order::id:
-        return {paper_priority(request.request_time, options_.interval, application), 0, application};
+        return {paper_priority(request.request_time, options_.interval, application), 0, 0, application};
       case WindowOptions::Order::rotated:
-        return {w, window_turn(w, application), application};
+        return {w, 0, window_turn(w, application), application};
       case WindowOptions::Order::smallest:
+      case WindowOptions::Order::classes:
         break;
     }
-    const std::uint64_t load = groups_.at(key(request)).load;
+    const bool classes = options_.order == WindowOptions::Order::classes;
+    const Group& group = groups_.at(key(request));
+    const std::uint64_t load = classes ? std::max(group.load, group.before.load) : group.load;
     std::uint64_t demotion = 0;
     for (std::uint64_t left = load / options_.unit.count(); left > 0 && demotion < options_.patience;
          left /= 2) {
       ++demotion;
     }
-    return {w + demotion, load, application};
+    if (!classes) return {w + demotion, load, 0, application};
+    std::uint64_t size = 0;
+    for (std::uint64_t left = load; left > 0; left /= 2) ++size;
+    std::uint64_t demoted = w + demotion;
+    if (group.before.window > 0) demoted = std::max(demoted, group.before.window + 1);
+    return {demoted, size, window_turn(w, application), application};
   }
   std::vector<Waiting>::iterator find(std::uint64_t id) {
     return std::find_if(all_.begin(), all_.end(),
@@ -137,6 +179,7 @@ class WindowReference {
   WindowOptions options_;
   std::vector<Waiting> all_;
   std::map<Key, Group> groups_;
+  std::map<std::uint64_t, Known> known_;  // by application
 };
 
 class FcfsReference {
@@ -250,7 +293,8 @@ std::vector<std::uint64_t> compare(RequestPolicy& policy, Reference reference, s
 
 TEST(PolicyReference, WindowAgreesInEveryVariantAndRepeats) {
   for (const auto order :
-       {WindowOptions::Order::id, WindowOptions::Order::rotated, WindowOptions::Order::smallest}) {
+       {WindowOptions::Order::id, WindowOptions::Order::rotated, WindowOptions::Order::smallest,
+        WindowOptions::Order::classes}) {
     for (const auto load : {WindowOptions::Load::burst, WindowOptions::Load::operations}) {
       for (const std::uint64_t depth : {1U, 2U, 4U}) {
         WindowOptions options;
@@ -264,6 +308,10 @@ TEST(PolicyReference, WindowAgreesInEveryVariantAndRepeats) {
         options.dispatch_depth = depth;
         options.budget = load == WindowOptions::Load::burst ? 512_KiB : 12_KiB;
         options.patience = depth;
+        if (depth == 4) {
+          options.small = 2_KiB;
+          options.write_budget = 24_KiB;
+        }
         WindowPolicy policy(options);
         WindowPolicy again(options);
         const auto first = compare(policy, WindowReference(options), 100 + depth, 1500);

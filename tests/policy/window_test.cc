@@ -291,13 +291,49 @@ TEST(WindowPolicy, TheOrderOfApplicationsLastsForAPeriodAndIsThenReversed) {
   EXPECT_EQ(first_of(begin + 1024_ms), std::pair(last, first));
 }
 
+TEST(WindowPolicy, SmallRequestsDoNotCountInTheBudget) {
+  const auto policy = paper(";dispatch_depth=16;budget=64KiB;small=8KiB;quantum=64KiB");
+  for (std::uint64_t id = 1; id <= 4; ++id)
+    policy->add(make_request(id, 1, kSomeDay, id < 4 ? 8_KiB : 64_KiB), 0_ns);
+  policy->add(make_request(5, 1, kSomeDay, 64_KiB), 0_ns);
+  for (std::uint64_t id = 1; id <= 4; ++id) EXPECT_EQ(policy->next(0_ns).id, id);
+  EXPECT_EQ(policy->next(0_ns).kind, Decision::Kind::idle);  // 64 KiB are in service
+  policy->served(1, 8_KiB, true, 0_ns);
+  EXPECT_EQ(policy->next(0_ns).kind, Decision::Kind::idle);
+  policy->served(4, 64_KiB, true, 0_ns);
+  EXPECT_EQ(policy->next(0_ns).id, 5U);
+}
+
+TEST(WindowPolicy, WritesMayHaveABudgetOfTheirOwn) {
+  const auto policy = paper(";dispatch_depth=16;budget=64KiB;write_budget=256KiB;quantum=64KiB");
+  for (std::uint64_t id = 1; id <= 4; ++id) {
+    QueuedRequest request = make_request(id, 1, kSomeDay, 128_KiB);
+    request.object = id;
+    request.write = id < 4;
+    policy->add(request, 0_ns);
+  }
+  const Decision first = policy->next(0_ns);
+  EXPECT_EQ(first.id, 1U);
+  EXPECT_EQ(first.quantum, 256_KiB);
+  EXPECT_EQ(policy->next(0_ns).id, 2U);
+  EXPECT_EQ(policy->next(0_ns).kind, Decision::Kind::idle);
+  policy->served(1, 128_KiB, true, 0_ns);
+  EXPECT_EQ(policy->next(0_ns).id, 3U);
+  policy->served(2, 128_KiB, true, 0_ns);
+  EXPECT_EQ(policy->next(0_ns).kind, Decision::Kind::idle);  // a read beside 128 KiB
+  policy->served(3, 128_KiB, true, 0_ns);
+  const Decision read = policy->next(0_ns);
+  EXPECT_EQ(read.id, 4U);
+  EXPECT_EQ(read.quantum, 64_KiB);
+}
+
 TEST(WindowPolicy, WhatIsNotSaidFollowsTheDevice) {
   EXPECT_EQ(for_device("window", false), "window");
   EXPECT_EQ(for_device("window", true),
-            "window;adaptive=true;interval=256;dispatch_depth=31;budget=256KiB;quantum=256KiB");
+            "window;adaptive=true;interval=256;dispatch_depth=31;budget=256KiB;small=64KiB;write_budget=4MiB");
   EXPECT_EQ(for_device("window;adaptive=false", false), "window;adaptive=false;interval=250");
   EXPECT_EQ(for_device("window;interval=512;budget=1MiB", true),
-            "window;interval=512;budget=1MiB;dispatch_depth=31;quantum=256KiB");
+            "window;interval=512;budget=1MiB;dispatch_depth=31;small=64KiB;write_budget=4MiB");
   EXPECT_EQ(for_device("fcfs", true), "fcfs");
   EXPECT_TRUE(make_request_policy(for_device("window", true)).ok());
 }
@@ -311,15 +347,15 @@ TEST(WindowPolicy, AGivenIntervalIsFixedUnlessToldOtherwise) {
 TEST(WindowPolicy, ReadsAndPrintsItsParameters) {
   EXPECT_EQ(make("window")->name(),
             "window;interval=8;adaptive=true;min_interval=4;max_interval=1024;rounds=2;dispatch_depth=16;"
-            "budget=524288;quantum=131072;order=rotated;period=8192");
+            "budget=1048576;small=0;write_budget=0;quantum=262144;order=classes;period=8192;load=operations;"
+            "patience=4;unit=1048576");
   for (const char* text :
-       {"window;interval=250;dispatch_depth=4;budget=524288;quantum=max;order=rotated;period=500",
-        "window;interval=250;dispatch_depth=1;budget=524288;quantum=131072;order=id;within=arrival",
-        "window;interval=1000;dispatch_depth=1;budget=524288;quantum=131072;order=smallest;load="
+       {"window;interval=250;dispatch_depth=4;budget=524288;small=0;write_budget=0;quantum=max;order=rotated;period=500",
+        "window;interval=250;dispatch_depth=1;budget=524288;small=0;write_budget=0;quantum=131072;order=id;within=arrival",
+        "window;interval=1000;dispatch_depth=1;budget=524288;small=0;write_budget=0;quantum=131072;order=smallest;load="
         "operations;patience=2;unit=4096",
         "window;interval=500;adaptive=true;min_interval=125;max_interval=4000;rounds=3;dispatch_depth=1;"
-        "budget=524288;"
-        "quantum=131072;order=id"}) {
+        "budget=524288;small=1024;write_budget=4194304;quantum=131072;order=id"}) {
     EXPECT_EQ(make(text)->name(), text);
   }
   EXPECT_NE(make("window;quantum=1MiB")->name().find("quantum=1048576"), std::string::npos);

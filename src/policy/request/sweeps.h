@@ -36,7 +36,8 @@ class Sweeps {
     Bytes begin, end;
     bool write = false;
     std::span<const Extent> extents;  // ascending; empty: all from begin to end
-    Bytes left;                       // how many bytes have not been served
+    Bytes length;                     // how many bytes in all,
+    Bytes left;                       // and of them, how many have not been served
     // Both touch the same bytes, and one of them changes them.
     [[nodiscard]] bool conflicts(const Claim& other) const {
       return object == other.object && (write || other.write) && begin < other.end && other.begin < end &&
@@ -44,7 +45,8 @@ class Sweeps {
     }
   };
   static Claim claim_of(const QueuedRequest& request) {
-    return {request.object, request.offset, request.end, request.write, request.extents, request.length};
+    return {request.object, request.offset, request.end, request.write, request.extents, request.length,
+            request.length};
   }
 
   Lane open();

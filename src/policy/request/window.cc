@@ -43,9 +43,11 @@ void WindowPolicy::add(const QueuedRequest& request, Nanos now) {
   Group& group = groups_[lane];
   add_load(group, request);
   group.rank = rank_of(group);
+  if (options_.order == WindowOptions::Order::classes)
+    loads_.set(group.application, group.window.start, {group.load, group.rank.window});
   unblock(lane);  // another one may be its head now
   if (heads_.contains(lane)) {
-    if (options_.order == WindowOptions::Order::smallest) heads_.update(lane, group.rank);
+    if (options_.by_size()) heads_.update(lane, group.rank);
   } else {
     heads_.push(lane, group.rank);
   }
@@ -54,14 +56,13 @@ void WindowPolicy::add(const QueuedRequest& request, Nanos now) {
 
 Decision WindowPolicy::next(Nanos /*now*/) {
   if (in_service_.size() >= options_.dispatch_depth) return Decision::idle();
-  if (!in_service_.empty() && in_flight_ >= options_.budget) return Decision::idle();
   while (!heads_.empty()) {
     const Lane lane = heads_.top();
     if (conflicts(lane)) {
       block(lane);
       continue;
     }
-    return start(lane);
+    return fits(lane) ? start(lane) : Decision::idle();
   }
   return Decision::idle();
 }
@@ -72,15 +73,23 @@ bool WindowPolicy::conflicts(Lane lane) const {
                      [&](const InService& each) { return each.claim.conflicts(claim); });
 }
 
+bool WindowPolicy::fits(Lane lane) const {
+  const bool write = lanes_.claim_of_head(lane).write;
+  const bool own_budget = write && options_.write_budget > Bytes();
+  return in_service_.empty() || in_flight_ < (own_budget ? options_.write_budget : options_.budget);
+}
+
 Decision WindowPolicy::start(Lane lane) {
   const Sweeps::Claim claim = lanes_.claim_of_head(lane);
   const std::uint64_t id = lanes_.take(lane);
-  const Bytes bytes = std::min(options_.quantum, claim.left);
+  const Bytes quantum =
+      claim.write && options_.write_budget > Bytes() ? options_.write_budget : options_.quantum;
+  const Bytes bytes = claim.length > options_.small ? std::min(quantum, claim.left) : Bytes();
   in_service_.push_back({id, lane, groups_[lane].rank, claim, bytes, false});
   in_flight_ += bytes;
   if (lanes_.empty(lane)) heads_.erase(lane);
   ++counters_.dispatches;
-  return Decision::dispatch(id, options_.quantum);
+  return Decision::dispatch(id, quantum);
 }
 
 WindowPolicy::Lane WindowPolicy::end_service(std::uint64_t id) {
@@ -137,12 +146,16 @@ WindowPolicy::Lane WindowPolicy::group_of(const QueuedRequest& request) {
   const Lane lane = lanes_.open();
   by_window_.insert(key, lane);
   if (lane >= groups_.size()) groups_.resize(std::size_t{lane} + 1);
-  groups_[lane] = Group{window, request.application, 0, {}, {}, false};
+  Group& group = groups_[lane] = Group();
+  group.window = window;
+  group.application = request.application;
+  if (options_.order == WindowOptions::Order::classes)
+    group.before = loads_.begin(request.application, window.start);
   return lane;
 }
 
 void WindowPolicy::add_load(Group& group, const QueuedRequest& request) const {
-  if (options_.order != WindowOptions::Order::smallest) return;
+  if (!options_.by_size()) return;
   const std::uint64_t tag = std::min(std::max(request.bottleneck, request.length).count(), kLargestLoad);
   if (options_.load == WindowOptions::Load::burst) {
     group.load = std::max(group.load, tag);
@@ -155,7 +168,10 @@ void WindowPolicy::add_load(Group& group, const QueuedRequest& request) const {
 }
 
 WindowRank WindowPolicy::rank_of(const Group& group) const {
-  return window_rank(options_, group.window, group.application, group.load);
+  WindowRank rank =
+      window_rank(options_, group.window, group.application, std::max(group.load, group.before.load));
+  if (group.before.behind > 0) rank.window = std::max(rank.window, group.before.behind + 1);
+  return rank;
 }
 
 // A dispatch counts once, with the first arrival that ranks before it.

@@ -23,6 +23,7 @@
 #include "policy/request/policy.h"
 #include "policy/request/sweeps.h"
 #include "policy/request/window_grid.h"
+#include "policy/request/window_loads.h"
 #include "policy/request/window_options.h"
 #include "policy/request/window_rank.h"
 
@@ -47,6 +48,7 @@ class WindowPolicy : public RequestPolicy {
     TimeWindow window;
     std::uint64_t application = 0;
     std::uint64_t load = 0;
+    WindowLoads::Before before;  // for order=classes
     FlatMap<NumberPair, HashOfPair> operations;  // those counted in the load, by client and sequence
     WindowRank rank;
     bool blocked = false;  // see blocked_
@@ -56,7 +58,7 @@ class WindowPolicy : public RequestPolicy {
     Lane lane = 0;
     WindowRank rank;
     Sweeps::Claim claim;
-    Bytes bytes;  // at most, in this turn
+    Bytes bytes;  // at most, in this turn, as far as they count in the budget
     bool crossed = false;
   };
 
@@ -65,6 +67,8 @@ class WindowPolicy : public RequestPolicy {
   [[nodiscard]] WindowRank rank_of(const Group& group) const;
   // Whether the head of the lane touches what one in service touches.
   [[nodiscard]] bool conflicts(Lane lane) const;
+  // Whether the head of the lane may be started beside those in service.
+  [[nodiscard]] bool fits(Lane lane) const;
   Decision start(Lane lane);
   // Removes it from those in service.
   Lane end_service(std::uint64_t id);
@@ -79,6 +83,7 @@ class WindowPolicy : public RequestPolicy {
   Sweeps lanes_;                               // one for each group
   std::vector<Group> groups_;                  // by lane
   FlatMap<NumberPair, HashOfPair> by_window_;  // (window's start, application) to lane
+  WindowLoads loads_;                          // for order=classes
   IndexedHeap<WindowRank> heads_;              // lanes that have somebody in line and are not blocked
   std::vector<Lane> blocked_;                  // lanes whose head waits for one in service
   std::vector<InService> in_service_;          // at most dispatch_depth

@@ -10,9 +10,9 @@
 namespace tutti {
 namespace {
 
-constexpr std::array<std::string_view, 3> kOrders = {"id", "rotated", "smallest"};
+constexpr std::array<std::string_view, 4> kOrders = {"id", "rotated", "smallest", "classes"};
 constexpr std::array<std::string_view, 2> kWithins = {"offset", "arrival"};
-constexpr std::array<std::string_view, 2> kLoads = {"burst", "operations"};
+constexpr std::array<std::string_view, 2> kLoads = {"operations", "burst"};
 constexpr std::array<std::string_view, 2> kClocks = {"client", "server"};
 constexpr std::array<std::string_view, 2> kFlags = {"false", "true"};
 
@@ -40,7 +40,8 @@ std::string for_device(std::string_view policy, bool rotational) {
   if (rotational) {
     otherwise("dispatch_depth", "31");
     otherwise("budget", "256KiB");
-    otherwise("quantum", "256KiB");
+    otherwise("small", "64KiB");
+    otherwise("write_budget", "4MiB");
   }
   return text;
 }
@@ -67,6 +68,9 @@ Result<WindowOptions> read_window_options(const Parameters& parameters) {
   take(parameters.number("dispatch_depth", options.dispatch_depth, 1, 1024),
        [&](std::uint64_t depth) { options.dispatch_depth = depth; });
   take(parameters.bytes("budget", options.budget, 4_KiB), [&](Bytes budget) { options.budget = budget; });
+  take(parameters.bytes("small", options.small, 0_B), [&](Bytes small) { options.small = small; });
+  take(parameters.bytes("write_budget", options.write_budget, 0_B),
+       [&](Bytes budget) { options.write_budget = budget; });
   take(parameters.number("rounds", options.rounds, 1, 64),
        [&](std::uint64_t rounds) { options.rounds = rounds; });
   take(parameters.bytes("quantum", options.quantum, 4_KiB),
@@ -105,12 +109,12 @@ std::string window_name(const WindowOptions& options) {
     name += fmt::format(";adaptive=true;min_interval={};max_interval={};rounds={}",
                         options.min_interval.millis(), options.max_interval.millis(), options.rounds);
   }
-  name += fmt::format(";dispatch_depth={};budget={};quantum={};order={}", options.dispatch_depth,
-                      size(options.budget), size(options.quantum),
+  name += fmt::format(";dispatch_depth={};budget={};small={};write_budget={};quantum={};order={}",
+                      options.dispatch_depth, size(options.budget), size(options.small),
+                      size(options.write_budget), size(options.quantum),
                       kOrders.at(static_cast<std::size_t>(options.order)));
-  if (options.order == WindowOptions::Order::rotated)
-    name += fmt::format(";period={}", options.period.millis());
-  if (options.order == WindowOptions::Order::smallest) {
+  if (options.in_turns()) name += fmt::format(";period={}", options.period.millis());
+  if (options.by_size()) {
     name += fmt::format(";load={};patience={};unit={}", kLoads.at(static_cast<std::size_t>(options.load)),
                         options.patience, size(options.unit));
   }

@@ -17,27 +17,33 @@
 //                   first in rank, then those that rank next, so that no slot stays empty while somebody waits. With more than one, and to a degree with one, a request may
 //                   arrive that ranks before one in service: a crossover, counted in counters().
 //   budget          nothing is started beside so many bytes in service: enough to keep a device busy, so that large
-//                   requests follow each other in rank instead of sharing the device. 256KiB on rotating disks, else 512KiB.
-//   quantum         at most so many bytes are served before the queue is asked again; "max": whole requests. 256KiB on
-//                   rotating disks, else 128KiB. A request that is not finished competes again with its old priority.
-//                   So one that ranks higher and comes late waits for budget and quantum at most, not for whole requests.
-//                   Less than the kernel's read-ahead window (128 KiB) leaves a fast device waiting.
+//                   requests follow each other in rank instead of sharing the device. 256KiB on rotating disks, else 1MiB.
+//   small           requests of at most so many bytes do not count in the budget: 64KiB on rotating disks, where they are a
+//                   seek and little more, and a disk that has many to choose from saves half of the seeks; else 0.
+//   write_budget    instead of budget and quantum for writes, unless it is 0. 4MiB on rotating disks: a disk takes writes into
+//                   its cache and brings them to the platter in its own order; one by one each waits for a turn of the platter.
+//   quantum         at most so many bytes are served before the queue is asked again; "max": whole requests. 256KiB. A request
+//                   that is not finished competes again with its old priority. So one that ranks higher and comes late
+//                   waits for budget and quantum at most, not for whole requests. Less than the kernel's read-ahead window
+//                   (128 KiB) leaves a fast device waiting.
 //   order           which application goes first within a window:
 //     id              the paper's: the smallest id. Administrators can set precedence, but low ids win each window.
-//     rotated         the default, fair turns: the order of the applications is drawn anew every `period`; see window_turn()
-//                     in window_rank.h.
+//     classes         the default: by load in powers of two, the least first, and in fair turns among applications of one
+//                     class; see window_rank.h.
+//     rotated         fair turns alone: the order of the applications is drawn anew every `period`; see window_turn() in
+//                     window_rank.h.
 //     smallest        the application with the least load on its most loaded server goes first, the rule of thumb for
 //                     concurrent open shop; see window_rank.h.
-//   period          ms, of rotated: 8192. While an order lasts, applications that come back get ahead one behind the other,
+//   period          ms, of the fair turns: 8192. While an order lasts, applications that come back get ahead one behind the other,
 //                   which lowers the mean; the longer it lasts, the longer the last one has to wait for its luck to change.
 //   within          which request of an application goes first within a window:
 //     offset          by object and offset, in sweeps (see sweeps.h). The processes of an application read and write one
 //                     file in one order of ranks; their requests come in another.
 //     arrival         first come, first served.
-//   load            for smallest, what the clients' tags (QueuedRequest::bottleneck) are: "burst", each already
-//                   speaks for the whole application, the largest in the group counts; "operations", each
-//                   speaks for one operation, the sum over the group's operations (client, sequence) counts.
-//   patience, unit  for smallest: windows, 4, and bytes, 1MiB; see window_rank.h.
+//   load            for classes and smallest, what the clients' tags (QueuedRequest::bottleneck) are: "operations", the
+//                   default, each speaks for one operation, the sum over the group's operations (client, sequence) counts;
+//                   "burst", each already speaks for the whole application, the largest in the group counts.
+//   patience, unit  for classes and smallest: windows, 4, and bytes, 1MiB; see window_rank.h.
 //
 // The paper to the letter is kPaperWindow.
 #pragma once
@@ -61,31 +67,36 @@ std::string for_device(std::string_view policy, bool rotational);
 inline constexpr std::string_view kPaperWindow = ";dispatch_depth=1;quantum=256KiB;order=id;within=arrival";
 
 struct WindowOptions {
-  enum class Order : std::uint8_t { id, rotated, smallest };
+  enum class Order : std::uint8_t { id, rotated, smallest, classes };
   enum class Within : std::uint8_t { offset, arrival };
-  enum class Load : std::uint8_t { burst, operations };
+  enum class Load : std::uint8_t { operations, burst };
   enum class RequestClock : std::uint8_t { client, server };
   Nanos interval = 8_ms;
   RequestClock request_clock = RequestClock::client;
   std::uint64_t dispatch_depth = 16;
-  Bytes budget = 512_KiB;
-  Bytes quantum = 128_KiB;
-  Order order = Order::rotated;
+  Bytes budget = 1_MiB;
+  Bytes small;
+  Bytes write_budget;
+  Bytes quantum = 256_KiB;
+  Order order = Order::classes;
   Nanos period = 8192_ms;
   Within within = Within::offset;
-  Load load = Load::burst;
+  Load load = Load::operations;
   std::uint64_t patience = 4;
   Bytes unit = 1_MiB;
   bool adaptive = true;
   Nanos min_interval = 4_ms;
   Nanos max_interval = 1024_ms;
   std::uint64_t rounds = 2;
+
+  [[nodiscard]] bool by_size() const { return order == Order::smallest || order == Order::classes; }
+  [[nodiscard]] bool in_turns() const { return order == Order::rotated || order == Order::classes; }
 };
 
 // The keys that read_window_options() knows.
 inline constexpr std::string_view kWindowParameters[] = {
-    "interval", "request_clock", "dispatch_depth", "budget",       "quantum",
-    "order",    "period",        "within",         "load",         "patience",
+    "interval", "request_clock", "dispatch_depth", "budget",   "small", "write_budget",
+    "quantum",  "order",         "period",         "within",   "load",  "patience",
     "unit",     "adaptive",      "min_interval",   "max_interval", "rounds"};
 Result<WindowOptions> read_window_options(const Parameters& parameters);
 // "window;interval=1000;...": what read_window_options() makes the same options of.

@@ -33,19 +33,21 @@ std::uint64_t window_turn(std::uint64_t period_number, std::uint64_t application
 
 WindowRank window_rank(const WindowOptions& options, const TimeWindow& window, std::uint64_t application,
                        std::uint64_t load) {
+  const auto width = static_cast<std::uint64_t>(std::bit_width(load / options.unit.count()));
+  const std::uint64_t demoted = window.start + std::min(options.patience, width) * window.grains;
   switch (options.order) {
     case WindowOptions::Order::rotated:
-      return {window.start, window_turn(period_of(window, options.period), application), application};
-    case WindowOptions::Order::smallest: {
-      const auto width = static_cast<std::uint64_t>(std::bit_width(load / options.unit.count()));
-      const std::uint64_t demotion = std::min(options.patience, width);
-      return {window.start + demotion * window.grains, load, application};
-    }
+      return {window.start, 0, window_turn(period_of(window, options.period), application), application};
+    case WindowOptions::Order::smallest:
+      return {demoted, load, 0, application};
+    case WindowOptions::Order::classes:
+      return {demoted, static_cast<std::uint64_t>(std::bit_width(load)),
+              window_turn(period_of(window, options.period), application), application};
     case WindowOptions::Order::id:
       break;
   }
   // Compared as a pair, which is the paper's window * 32768 + id.
-  return {window.start, paper_application_id(application), application};
+  return {window.start, 0, paper_application_id(application), application};
 }
 
 }  // namespace tutti

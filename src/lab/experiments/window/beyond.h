@@ -9,7 +9,7 @@ namespace tutti {
 Status beyond_clocks(const ExperimentOptions& options, Report& report);
 // Order by id against rotated, over many windows.
 Status beyond_turns(const ExperimentOptions& options, Report& report);
-// Mixed sizes: smallest bottleneck first, against order by id and the bound.
+// Mixed sizes: smallest bottleneck first, against fair turns and the bound.
 Status beyond_sizes(const ExperimentOptions& options, Report& report);
 // Applications on some servers only; tags of the clients against group communication of the servers.
 Status beyond_imbalance(const ExperimentOptions& options, Report& report);

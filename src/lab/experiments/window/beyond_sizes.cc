@@ -99,7 +99,8 @@ Result<Outcome> compare(const char* part, Build build, const ExperimentOptions& 
   };
   const std::string window = default_window(Medium::hdd);
   add(fcfs_single());
-  const std::size_t plain = add(window);
+  add(window);
+  const std::size_t plain = add(window + ";order=rotated");
   add(window + ";order=id");
   add(window + ";order=smallest;load=burst");
   const std::size_t smallest = add(window + ";order=smallest;load=operations");
@@ -150,7 +151,7 @@ Status beyond_imbalance(const ExperimentOptions& options, Report& report) {
   report.figure("imbalanced_reduction", rounded(reduction(outcome->plain, outcome->smallest)));
   report.figure("group_communication_reduction", rounded(reduction(outcome->plain, outcome->group)));
   report.notes.push_back(
-      "imbalanced_reduction: smallest bottleneck first by the clients' tags against order by id. Group "
+      "imbalanced_reduction: smallest bottleneck first by the clients' tags against fair turns. Group "
       "communication "
       "is not adopted unless it beats that.");
   return {};

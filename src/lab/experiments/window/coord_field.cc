@@ -76,7 +76,7 @@ std::vector<std::string> competitors(Medium medium) {
 }
 
 std::vector<std::string> ours(Medium medium) {
-  return {default_window(medium), default_window(medium) + ";order=smallest;load=operations"};
+  return {default_window(medium), default_window(medium) + ";order=rotated"};
 }
 
 Scenario make(const Mix& mix, Medium medium, const std::string& policy, std::uint64_t seed) {
