@@ -34,6 +34,21 @@ Task<Result<Channel::Reply>> ask_within(const Env& env, ServerSession& server, w
   co_return co_await with_timeout(env.clock, patience, ask_once(server, type, patience), "status");
 }
 
+using Servers = std::vector<std::unique_ptr<ServerSession>>;
+
+Task<std::vector<Result<Channel::Reply>>> ask_for_applications(const Env& env, const Servers& servers,
+                                                               Nanos patience) {
+  std::vector<Task<Result<Channel::Reply>>> tasks;
+  for (const auto& server : servers)
+    tasks.push_back(ask_within(env, *server, wire::Type::applications, patience));
+  co_return co_await when_all(std::move(tasks));
+}
+
+void merge(ApplicationMerger& merger, ServerSession& server, const Result<Channel::Reply>& reply) {
+  const Status status = reply.ok() ? merger.add(reply->payload) : reply.status();
+  if (!status.ok()) merger.silent(status.with_context(server.name()).to_string());
+}
+
 Task<ServerStatus> server_status(const Env& env, ServerSession& server, const char* kind, std::uint32_t index,
                                  Nanos patience) {
   ServerStatus row;
@@ -103,17 +118,21 @@ Task<std::vector<ServerStatus>> FileSystem::status(Nanos patience) {
 }
 
 Task<ApplicationReport> FileSystem::applications(Nanos patience) {
-  std::vector<Task<Result<Channel::Reply>>> tasks;
-  for (const auto& server : impl_->data) {
-    tasks.push_back(ask_within(impl_->env, *server, wire::Type::applications, patience));
-  }
-  const auto replies = co_await when_all(std::move(tasks));
+  const auto replies = co_await ask_for_applications(impl_->env, impl_->data, patience);
   ApplicationMerger merger;
-  for (std::size_t i = 0; i < replies.size(); ++i) {
-    const Status status = replies[i].ok() ? merger.add(replies[i]->payload) : replies[i].status();
-    if (!status.ok()) merger.silent(status.with_context(impl_->data[i]->name()).to_string());
-  }
+  for (std::size_t i = 0; i < replies.size(); ++i) merge(merger, *impl_->data[i], replies[i]);
   co_return merger.take();
+}
+
+Task<std::vector<ApplicationReport>> FileSystem::applications_by_server(Nanos patience) {
+  const auto replies = co_await ask_for_applications(impl_->env, impl_->data, patience);
+  std::vector<ApplicationReport> reports;
+  for (std::size_t i = 0; i < replies.size(); ++i) {
+    ApplicationMerger merger;
+    merge(merger, *impl_->data[i], replies[i]);
+    reports.push_back(merger.take());
+  }
+  co_return reports;
 }
 
 SpaceInfo space_of(const std::vector<ServerStatus>& data_servers) {

@@ -245,6 +245,8 @@ class FileSystem {
   Task<Result<ClusterPolicy>> set_policy(std::string policy);
   // The accounts of the data servers together; those that do not answer within `patience` are named.
   Task<ApplicationReport> applications(Nanos patience);
+  // The same for each data server alone, in the order of their numbers.
+  Task<std::vector<ApplicationReport>> applications_by_server(Nanos patience);
 
   // Whether a lock is held or asked for: others may wait for it, so the client should be driven until it is not.
   [[nodiscard]] bool locking() const;

@@ -127,6 +127,7 @@ inline constexpr std::uint32_t kMaxListEntries = 1000;
 inline constexpr std::uint32_t kMaxListObjects = 4096;
 inline constexpr std::size_t kMaxLostLocks = 64;    // of one fence
 inline constexpr std::size_t kMaxSlices = 4096;     // of one advice
+inline constexpr std::size_t kMaxPlan = 64;         // steps of one advice
 inline constexpr std::size_t kMaxRemoved = 4096;    // files of one removal
 inline constexpr std::size_t kMaxStatistics = 256;  // applications in one message
 inline constexpr std::uint64_t kRootInode = 1;

@@ -98,7 +98,7 @@ class BadInput(CommandTest):
             ["chmod", "u+q", "/"],
             ["chown", "no-such-user-here", "/"],
             ["truncate", "-s", "long", "/f"],
-            ["demo", "--size", "0"],
+            ["demo", "--rounds", "0"],
             ["demo", "--policy", "fastest"],
             ["lab", "run", "none"],
             ["stat"],

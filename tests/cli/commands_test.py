@@ -22,7 +22,6 @@ class Help(CommandTest):
         text = self.tutti("--help")
         for command in self.COMMANDS:
             self.assertIn(f"\n  {command} ", text)
-        self.assertNotIn("demo-application", text)
 
     def test_version(self):
         self.assertRegex(self.tutti("--version"), r"^tutti \d+\.\d+\.\d+\n$")

@@ -21,24 +21,27 @@ class Demo(CommandTest):
     def test_demo(self):
         before = self.leftovers()
         started = time.monotonic()
-        result = self.json("demo", "--size", "32MiB")
+        result = self.json("demo", "--rounds", "2")
         self.assertLess(time.monotonic() - started, 60)
-        self.assertEqual(len(result["applications"]), 2)
-        self.assertEqual(len(result["servers"]), 4)
-        for application in result["applications"]:
-            self.assertTrue(application["intact"])
-            self.assertEqual(application["bytes"], 32 << 20)
-        self.assertEqual(sum(s["bytes_written"] for s in result["servers"]), 64 << 20)
-        self.assertIn("application_1_write_mib_per_second", result["measured"])
+        self.assertEqual([each["policy"] for each in result["policies"]], ["fcfs", "window"])
+        for each in result["policies"]:
+            self.assertEqual([len(rounds) for rounds in each["rounds"]], [2] * 4)
+            self.assertGreater(each["mean_seconds"], 0)
+        self.assertIn("reduction", result["measured"])
         self.assertEqual(self.leftovers(), before)
 
-    def test_demo_table(self):
-        text = self.tutti("demo", "--size", "8MiB")
-        self.assertEqual(text.count("intact"), 2)
+    def test_demo_shows_whom_each_server_serves(self):
+        text = self.tutti("demo", "--rounds", "1")
+        for server in range(4):
+            lines = [line for line in text.splitlines() if line.startswith(f"  server {server}  ")]
+            self.assertEqual(len(lines), 2, text)  # without and with coordination
+            for line in lines:
+                self.assertRegex(line, r"[1-4*]", text)
+        self.assertIn("All bytes were right", text)
 
     def test_interrupted_demo_cleans_up(self):
         before = set(self.leftovers())
-        demo = subprocess.Popen([TUTTI, "demo", "--size", "512MiB"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        demo = subprocess.Popen([TUTTI, "demo", "--rounds", "20"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(self._end, demo)
         fresh = wait_until(lambda: set(self.leftovers()) - before, what="the directory of the demo")
         demo.send_signal(signal.SIGINT)

@@ -199,13 +199,20 @@ class World {
   }
   void sign_advice(std::span<std::byte> bytes) {
     const auto* request = wire::parse<wire::AdviceRequest>(bytes);
-    if (request == nullptr || request->capability() == nullptr || !wire::aligned(request->slices())) return;
-    Advice advice{request->epoch(), Nanos(request->expiry()), {}};
+    if (request == nullptr || request->capability() == nullptr || !wire::aligned(request->slices()) ||
+        !wire::aligned(request->plan())) {
+      return;
+    }
+    Advice advice{request->epoch(), Nanos(request->expiry()), {}, {}};
     for (std::size_t i = 0; request->slices() != nullptr && i < request->slices()->size(); ++i) {
       const wire::TimeSlice* slice = request->slices()->Get(static_cast<flatbuffers::uoffset_t>(i));
       const bool rest = slice->application() == wire::kOtherApplications;
       advice.slices.push_back(
           {rest ? 0 : slice->application(), rest, Nanos(slice->from()), Nanos(slice->to())});
+    }
+    for (std::size_t i = 0; request->plan() != nullptr && i < request->plan()->size(); ++i) {
+      const wire::PlanStep* step = request->plan()->Get(static_cast<flatbuffers::uoffset_t>(i));
+      advice.plan.push_back({Nanos(step->from()), step->choice()});
     }
     const auto genuine = advice_message(key_, advice, clock_.wall());
     const auto* made = flatbuffers::GetRoot<wire::AdviceRequest>(genuine.GetBufferPointer());

@@ -166,8 +166,10 @@ void other_seeds(const std::filesystem::path& directory) {
     const std::vector<wire::TimeSlice> slices = {
         {7, kBegin, kBegin + 1'000'000}, {wire::kOtherApplications, kBegin + 1'000'000, kBegin + 2'000'000}};
     const auto list = b.CreateVectorOfStructs(slices);
-    b.Finish(
-        wire::CreateAdviceRequest(b, &capability, wire::kAdviceVersion, 1, kBegin + 60'000'000'000, list));
+    const std::vector<wire::PlanStep> steps = {{kBegin, 1}, {kBegin + 1'000'000, 0}};
+    const auto plan = b.CreateVectorOfStructs(steps);
+    b.Finish(wire::CreateAdviceRequest(b, &capability, wire::kAdviceVersion, 1, kBegin + 60'000'000'000, list,
+                                       plan));
   });
   make("set_policy", [](Builder& b) {
     const auto policy = b.CreateString("window;interval=250");

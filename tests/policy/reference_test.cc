@@ -292,9 +292,8 @@ std::vector<std::uint64_t> compare(RequestPolicy& policy, Reference reference, s
 }
 
 TEST(PolicyReference, WindowAgreesInEveryVariantAndRepeats) {
-  for (const auto order :
-       {WindowOptions::Order::id, WindowOptions::Order::rotated, WindowOptions::Order::smallest,
-        WindowOptions::Order::classes}) {
+  for (const auto order : {WindowOptions::Order::id, WindowOptions::Order::rotated,
+                           WindowOptions::Order::smallest, WindowOptions::Order::classes}) {
     for (const auto load : {WindowOptions::Load::burst, WindowOptions::Load::operations}) {
       for (const std::uint64_t depth : {1U, 2U, 4U}) {
         WindowOptions options;

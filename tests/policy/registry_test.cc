@@ -27,7 +27,7 @@ TEST(PolicyRegistry, AnyNameItPrintsItAlsoReads) {
 
 TEST(PolicyRegistry, MessagesNameTheKindAndThePolicy) {
   EXPECT_EQ(make_request_policy("fifo").status().message(),
-            "request policy 'fifo' is not known: use fcfs, window, tbf, orr, twins, io_sets, themis");
+            "request policy 'fifo' is not known: use fcfs, window, auto, tbf, orr, twins, io_sets, themis");
   EXPECT_EQ(make_request_policy("fcfs;dispatch_depth=0").status().message(),
             "request policy fcfs: dispatch_depth=0: use a whole number from 1 to 65536");
   EXPECT_EQ(make_collective_plan("three_phase").status().message(),

@@ -329,8 +329,9 @@ TEST(WindowPolicy, WritesMayHaveABudgetOfTheirOwn) {
 
 TEST(WindowPolicy, WhatIsNotSaidFollowsTheDevice) {
   EXPECT_EQ(for_device("window", false), "window");
-  EXPECT_EQ(for_device("window", true),
-            "window;adaptive=true;interval=256;dispatch_depth=31;budget=256KiB;small=64KiB;write_budget=4MiB");
+  EXPECT_EQ(
+      for_device("window", true),
+      "window;adaptive=true;interval=256;dispatch_depth=31;budget=256KiB;small=64KiB;write_budget=4MiB");
   EXPECT_EQ(for_device("window;adaptive=false", false), "window;adaptive=false;interval=250");
   EXPECT_EQ(for_device("window;interval=512;budget=1MiB", true),
             "window;interval=512;budget=1MiB;dispatch_depth=31;small=64KiB;write_budget=4MiB");
@@ -350,9 +351,12 @@ TEST(WindowPolicy, ReadsAndPrintsItsParameters) {
             "budget=1048576;small=0;write_budget=0;quantum=262144;order=classes;period=8192;load=operations;"
             "patience=4;unit=1048576");
   for (const char* text :
-       {"window;interval=250;dispatch_depth=4;budget=524288;small=0;write_budget=0;quantum=max;order=rotated;period=500",
-        "window;interval=250;dispatch_depth=1;budget=524288;small=0;write_budget=0;quantum=131072;order=id;within=arrival",
-        "window;interval=1000;dispatch_depth=1;budget=524288;small=0;write_budget=0;quantum=131072;order=smallest;load="
+       {"window;interval=250;dispatch_depth=4;budget=524288;small=0;write_budget=0;quantum=max;order=rotated;"
+        "period=500",
+        "window;interval=250;dispatch_depth=1;budget=524288;small=0;write_budget=0;quantum=131072;order=id;"
+        "within=arrival",
+        "window;interval=1000;dispatch_depth=1;budget=524288;small=0;write_budget=0;quantum=131072;order="
+        "smallest;load="
         "operations;patience=2;unit=4096",
         "window;interval=500;adaptive=true;min_interval=125;max_interval=4000;rounds=3;dispatch_depth=1;"
         "budget=524288;small=1024;write_budget=4194304;quantum=131072;order=id"}) {

@@ -6,8 +6,8 @@
 // strided writes into new files, FILE.N, from the first write to the end of closing.
 //   open FILE REPEATS
 // opening an existing file on all ranks.
-//   rounds FILE ROUNDS BYTES
-// one read of each rank in every round. Rank 0 prints "ready", takes "START PERIOD" in nanoseconds of the steady clock
+//   rounds FILE ROUNDS BYTES REQUESTS
+// so many reads of each rank at once in every round, of a file whose every word is its own offset. Rank 0 prints "ready", takes "START PERIOD" in nanoseconds of the steady clock
 // from its standard input, and prints in one line how many seconds after its due time each round was over.
 #include <mpi.h>
 #include <sys/prctl.h>
@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <iostream>
 #include <string>
@@ -198,29 +199,49 @@ Schedule agree_on_schedule() {
   return {std::chrono::nanoseconds(times[0]), std::chrono::nanoseconds(times[1])};
 }
 
-void rounds(MPI_File file, int count, int bytes) {
+// Whether every word is its own offset.
+bool intact(const std::vector<char>& data, MPI_Offset at) {
+  for (std::size_t word = 0; word + sizeof(std::uint64_t) <= data.size(); word += sizeof(std::uint64_t)) {
+    std::uint64_t found = 0;
+    std::memcpy(&found, data.data() + word, sizeof(found));
+    if (found != static_cast<std::uint64_t>(at) + word) return false;
+  }
+  return true;
+}
+
+void rounds(MPI_File file, int count, int bytes, int requests) {
   using Clock = std::chrono::steady_clock;
   MPI_Offset length = 0;
   must(MPI_File_get_size(file, &length), "size");  // connections stand before the first round
-  std::vector<char> data(static_cast<std::size_t>(bytes));
+  const std::size_t each = static_cast<std::size_t>(bytes);
+  std::vector<char> data(each * static_cast<std::size_t>(requests));
+  std::vector<MPI_Request> pending(static_cast<std::size_t>(requests));
+  std::vector<MPI_Status> states(pending.size());
   std::vector<double> seconds;
   const Schedule schedule = agree_on_schedule();
   for (int round = 0; round < count; ++round) {
     const Clock::time_point due(schedule.start + schedule.period * round);
     std::this_thread::sleep_until(due);
-    MPI_Status status;
-    int got = 0;
-    const MPI_Offset at = (static_cast<MPI_Offset>(round) * size + rank) * bytes;
-    must(MPI_File_read_at(file, at, data.data(), bytes, MPI_BYTE, &status), "read");
+    const MPI_Offset at = (static_cast<MPI_Offset>(round) * size + rank) * bytes * requests;
+    for (std::size_t i = 0; i < pending.size(); ++i) {
+      must(MPI_File_iread_at(file, at + static_cast<MPI_Offset>(i * each), data.data() + i * each, bytes,
+                             MPI_BYTE, &pending[i]),
+           "read");
+    }
+    must(MPI_Waitall(requests, pending.data(), states.data()), "read");
     seconds.push_back(std::chrono::duration<double>(Clock::now() - due).count());
-    must(MPI_Get_count(&status, MPI_BYTE, &got), "count");
-    if (got != bytes) must(MPI_ERR_IO, "read: the file is too short");
+    for (const MPI_Status& state : states) {
+      int got = 0;
+      must(MPI_Get_count(&state, MPI_BYTE, &got), "count");
+      if (got != bytes) must(MPI_ERR_IO, "read: the file is too short");
+    }
+    if (!intact(data, at)) must(MPI_ERR_IO, "read: wrong bytes");
     barrier_asleep();
   }
   std::vector<double> last(seconds.size());
   must(MPI_Reduce(seconds.data(), last.data(), count, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD), "reduce");
   if (rank != 0) return;
-  for (const double each : last) std::printf("%.9f ", each);
+  for (const double time : last) std::printf("%.9f ", time);
   std::printf("\n");
 }
 
@@ -229,13 +250,14 @@ void run(int argc, char** argv) {
   const int repeats = argc > 3 ? std::atoi(argv[3]) : 0;
   if (pattern == "fresh" && argc == 4) return fresh(argv[2], repeats);
   if (pattern == "open" && argc == 4) return open_again(argv[2], repeats);
-  const bool reads = pattern == "rounds" && argc == 5;
+  const bool reads = pattern == "rounds" && argc == 6;
   if (!reads && ((pattern != "contiguous" && pattern != "strided") || argc != 4)) {
-    must(MPI_ERR_ARG, "usage: contiguous|strided|fresh|open FILE REPEATS, or rounds FILE ROUNDS BYTES");
+    must(MPI_ERR_ARG,
+         "usage: contiguous|strided|fresh|open FILE REPEATS, or rounds FILE ROUNDS BYTES REQUESTS");
   }
   MPI_File file = open_file(argv[2], reads ? MPI_MODE_RDONLY : MPI_MODE_CREATE | MPI_MODE_RDWR);
   if (reads) {
-    rounds(file, repeats, std::atoi(argv[4]));
+    rounds(file, repeats, std::atoi(argv[4]), std::atoi(argv[5]));
   } else if (pattern == "contiguous") {
     contiguous(file, repeats);
   } else {

@@ -1,166 +1,129 @@
-// tutti demo: a temporary cluster, two applications that write at the same time, and what each got.
-#include "cli/cluster/demo.h"
-
+// tutti demo: MPI programs that fight over one storage, without and with coordination, live.
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <memory>
 
-#include "base/parse.h"
 #include "cli/child.h"
-#include "cli/client.h"
-#include "cli/cluster/local_cluster.h"
 #include "cli/cluster/temporary_cluster.h"
+#include "cli/lab/competition.h"
+#include "cli/lab/serving_view.h"
 #include "cli/output.h"
+#include "lab/experiments/window/testbed.h"
 #include "policy/request/policy.h"
 
 namespace tutti::cli {
 namespace {
 
-constexpr std::uint32_t kServers = 4;
-constexpr std::uint64_t kApplications = 2;
+constexpr std::uint32_t kMostRounds = 20;
 
 struct DemoOptions {
-  std::string size = "256MiB";
-  std::optional<std::string> policy;
+  std::string policy = "window";
+  std::uint32_t rounds = 5;
   bool json = false;
 };
 
+// One competition and what came of it.
 struct Outcome {
-  std::vector<Json> applications;
-  std::vector<ServerStatus> servers;
   std::string policy;
+  RoundTimes times;
+  std::vector<double> sorted;  // all of them
 };
 
-Result<std::vector<Json>> run_applications(const std::string& directory, Bytes size, int interrupt) {
-  std::vector<std::unique_ptr<Child>> children;
-  for (std::uint64_t i = 1; i <= kApplications; ++i) {
-    auto child = Child::start({"tutti", "--dir", directory, "--application", std::to_string(i),
-                               "demo-application", "--number", std::to_string(i), "--path",
-                               fmt::format("/application-{}", i), "--size", std::to_string(size.count())});
-    if (!child.ok()) return child.status();
-    children.push_back(*std::move(child));
-  }
-  for (auto& child : children) {
-    const auto ready = child->read_line(interrupt);
-    if (!ready.ok()) return ready.status();
-  }
-  constexpr std::array<std::byte, 1> kGo = {std::byte{1}};
-  for (auto& child : children) TUTTI_TRY(write_all(child->input(), kGo, "the start signal"));
-  std::vector<Json> results;
-  for (auto& child : children) {
-    const auto line = child->read_line(interrupt);
-    if (!line.ok()) return line.status();
-    TUTTI_TRY(child->wait());
-    Json result = Json::parse(*line, nullptr, false);
-    if (result.is_discarded()) return Status(Code::malformed, "an application gave no result: " + *line);
-    results.push_back(std::move(result));
-  }
-  return results;
+CompetitionOptions competition_of(const DemoOptions& options) {
+  CompetitionOptions made;
+  made.requests = 4;
+  made.rounds = options.rounds;
+  made.period = 2_s;
+  return made;
 }
 
-Result<Outcome> run_cluster(const Globals& globals, const DemoOptions& options, Bytes size, int interrupt) {
-  auto directory = TemporaryDirectory::create("tutti-demo", size * kApplications + 64_MiB);
-  if (!directory.ok()) return directory.status();
-  const TemporaryCluster cluster(*std::move(directory));
-  if (!options.json)
-    fmt::print("Starting 1 metadata server and {} data servers in {}\n", kServers, cluster.state().path());
-  UpOptions up;
-  up.servers = kServers;
-  up.policy = options.policy;
-  const auto config = bring_up(globals, cluster.state(), up);
-  if (!config.ok()) return config.status();
-  if (!options.json) {
-    fmt::print("{} applications write {} each, at the same time, and read it back\n\n", kApplications,
-               to_string(size));
-  }
+double p99(const Outcome& outcome) { return outcome.sorted[(outcome.sorted.size() - 1) * 99 / 100]; }
+
+Result<Outcome> compete(Competition& competition, const MpiProgram& program, const std::string& policy,
+                        const CompetitionOptions& options, bool json) {
+  if (!json) fmt::print("{}\n", policy);
   std::fflush(stdout);
-  Outcome outcome;
-  outcome.policy = config->config.policy;
-  auto applications = run_applications(cluster.state().path(), size, interrupt);
-  if (!applications.ok()) return applications.status();
-  outcome.applications = *std::move(applications);
-  auto client = Client::open(globals, config->config);
-  if (!client.ok()) return client.status();
-  outcome.servers = (*client)->run((*client)->files().status(2_s));
+  ServingView view(options.servers, !json && ::isatty(STDOUT_FILENO) == 1);
+  auto times = competition.run(program, policy, [&view](Client& client) { view.look(client); });
+  if (!times.ok()) return times.status();
+  if (!json) fmt::print("{}\n", view.text());
+  Outcome outcome{policy, *std::move(times), {}};
+  for (const auto& rounds : outcome.times)
+    outcome.sorted.insert(outcome.sorted.end(), rounds.begin(), rounds.end());
+  std::sort(outcome.sorted.begin(), outcome.sorted.end());
   return outcome;
 }
 
-double rate(const Json& application, const char* seconds) {
-  const double time = std::max(application[seconds].get<double>(), 1e-9);
-  return application["bytes"].get<double>() / time / (1024.0 * 1024.0);
+Result<std::vector<Outcome>> run_both(const Globals& globals, const DemoOptions& options, int interrupt) {
+  const auto program = find_mpi_program();
+  if (!program.ok()) return program.status();
+  const CompetitionOptions how = competition_of(options);
+  auto directory = TemporaryDirectory::create("tutti-demo", how.bytes() + 128_MiB);
+  if (!directory.ok()) return directory.status();
+  const TemporaryCluster cluster(*std::move(directory));
+  if (!options.json) {
+    fmt::print(
+        "{} MPI programs of {} ranks read from {} data servers of this host at the same time, {} rounds of "
+        "{} MiB "
+        "each.\nThe disks are modelled, in real time; everything else is real.\nWhom each server serves, "
+        "from left to "
+        "right: 1 to {} is a program, * several at once, . nobody.\n\n",
+        how.programs, how.ranks, how.servers, how.rounds,
+        (how.request * how.requests * how.ranks).count() >> 20U, how.programs);
+  }
+  Competition competition(globals, cluster.state(), how, interrupt);
+  TUTTI_TRY(competition.prepare());
+  std::vector<Outcome> outcomes;
+  for (const std::string& policy : {std::string("fcfs"), options.policy}) {
+    auto outcome = compete(competition, *program, policy, how, options.json);
+    if (!outcome.ok()) return outcome.status().with_context(policy);
+    outcomes.push_back(*std::move(outcome));
+  }
+  return outcomes;
 }
 
-void print_tables(const Outcome& outcome) {
-  Table applications(
-      {"application", "file", ">bytes", ">write", ">MiB/s", ">read", ">MiB/s", "servers", "content"});
-  for (const Json& each : outcome.applications) {
-    applications.add({std::to_string(each["application"].get<std::uint64_t>()),
-                      each["path"].get<std::string>(), to_string(Bytes(each["bytes"].get<std::uint64_t>())),
-                      fmt::format("{:.3f} s", each["write_seconds"].get<double>()),
-                      fmt::format("{:.0f}", rate(each, "write_seconds")),
-                      fmt::format("{:.3f} s", each["read_seconds"].get<double>()),
-                      fmt::format("{:.0f}", rate(each, "read_seconds")),
-                      std::to_string(each["stripe_count"].get<std::uint32_t>()),
-                      each["intact"].get<bool>() ? "intact" : "DAMAGED"});
+void print_table(const std::vector<Outcome>& outcomes) {
+  Table table({"policy", ">a program waits", ">99th percentile", ">last round done"});
+  for (const Outcome& each : outcomes) {
+    table.add({each.policy, fmt::format("{:.3f} s", mean(each.sorted)), fmt::format("{:.3f} s", p99(each)),
+               fmt::format("{:.3f} s", each.sorted.back())});
   }
-  Table servers({"data server", ">writes", ">written", ">reads", ">read"});
-  for (const ServerStatus& server : outcome.servers) {
-    if (server.kind != "data") continue;
-    servers.add({std::to_string(server.index), std::to_string(server.writes), to_string(server.bytes_written),
-                 std::to_string(server.reads), to_string(server.bytes_read)});
-  }
-  fmt::print("{}\n{}\nPolicy {}. Everything is cleaned up; `tutti up` starts a cluster that stays.\n",
-             applications.text(), servers.text(), outcome.policy);
+  const double saved = reduction(mean(outcomes[0].sorted), mean(outcomes[1].sorted));
+  fmt::print(
+      "{}\nWith `{}` a program waits {:.0f} % {} on average for its last rank to have its bytes. All bytes "
+      "were "
+      "right.\nEverything is cleaned up; `tutti up` starts a cluster that stays, `tutti policy set` changes "
+      "its "
+      "policy.\n",
+      table.text(), outcomes[1].policy, 100 * std::abs(saved), saved >= 0 ? "less" : "more");
 }
 
-Json to_json(const Outcome& outcome) {
-  Json applications = Json::array();
-  Json measured = Json::object();
-  for (Json each : outcome.applications) {
-    each["write_mib_per_second"] = rate(each, "write_seconds");
-    each["read_mib_per_second"] = rate(each, "read_seconds");
-    const std::string name = fmt::format("application_{}", each["application"].get<std::uint64_t>());
-    measured[name + "_write_mib_per_second"] = each["write_mib_per_second"];
-    measured[name + "_read_mib_per_second"] = each["read_mib_per_second"];
-    applications.push_back(std::move(each));
+Json to_json(const std::vector<Outcome>& outcomes) {
+  Json policies = Json::array();
+  for (const Outcome& each : outcomes) {
+    policies.push_back({{"policy", each.policy},
+                        {"rounds", each.times},
+                        {"mean_seconds", mean(each.sorted)},
+                        {"p99_seconds", p99(each)}});
   }
-  Json servers = Json::array();
-  for (const ServerStatus& server : outcome.servers) {
-    if (server.kind != "data") continue;
-    servers.push_back({{"index", server.index},
-                       {"writes", server.writes},
-                       {"bytes_written", server.bytes_written.count()},
-                       {"reads", server.reads},
-                       {"bytes_read", server.bytes_read.count()}});
-  }
-  return {{"policy", outcome.policy},
-          {"applications", applications},
-          {"servers", servers},
-          {"measured", measured}};
+  return {{"policies", policies},
+          {"measured", {{"reduction", reduction(mean(outcomes[0].sorted), mean(outcomes[1].sorted))}}}};
 }
 
 int run_demo(const Globals& globals, const DemoOptions& options) {
-  const auto size = parse_bytes(options.size);
-  if (!size.ok()) return report("demo", size.status());
   const auto interrupt = catch_interrupts();
   if (!interrupt.ok()) return report("demo", interrupt.status());
   std::signal(SIGPIPE, SIG_IGN);
-  const auto outcome = run_cluster(globals, options, *size, interrupt->get());
-  if (!outcome.ok()) {
-    const bool interrupted = outcome.code() == Code::cancelled;
-    return interrupted ? (print_error("demo", outcome.status()), kInterrupted)
-                       : report("demo", outcome.status());
+  const auto outcomes = run_both(globals, options, interrupt->get());
+  if (!outcomes.ok()) {
+    const bool interrupted = outcomes.code() == Code::cancelled;
+    return interrupted ? (print_error("demo", outcomes.status()), kInterrupted)
+                       : report("demo", outcomes.status());
   }
-  if (options.json) {
-    print_json(to_json(*outcome));
-  } else {
-    print_tables(*outcome);
-  }
-  for (const Json& each : outcome->applications) {
-    if (!each["intact"].get<bool>())
-      return report("demo", Status(Code::internal, "a file came back changed"));
-  }
+  if (options.json) return print_json(to_json(*outcomes));
+  print_table(*outcomes);
   return kSuccess;
 }
 
@@ -168,28 +131,17 @@ int run_demo(const Globals& globals, const DemoOptions& options) {
 
 void add_demo(Command& root) {
   auto options = std::make_shared<DemoOptions>();
-  Command demo = root.add("demo", "Show a cluster of 4 data servers with two applications, and clean up",
-                          "tutti demo --size 1GiB");
-  demo.option("--size", options->size, "Bytes that each application writes")
+  Command demo =
+      root.add("demo", "Show MPI programs that fight over one storage, without and with coordination",
+               "tutti demo --policy auto");
+  demo.option("--policy", options->policy, "What is compared with fcfs, the default of a cluster")
       .show_default()
-      .checked([](const std::string& text) {
-        const auto parsed = parse_bytes(text);
-        if (parsed.ok() && *parsed > Bytes(0)) return Status();
-        return Status(Code::invalid, "use a size such as 256MiB");
-      });
-  demo.option("--policy", options->policy, "Order of requests in the data servers")
       .checked([](const std::string& text) { return make_request_policy(text).status(); });
+  demo.option("--rounds", options->rounds, "How often every program reads, 1 to 20")
+      .show_default()
+      .range(1, kMostRounds);
   demo.flag("--json", options->json, "Print JSON");
   demo.action([&globals = root.globals(), options] { return run_demo(globals, *options); });
-
-  auto application = std::make_shared<DemoApplication>();
-  Command part = root.add("demo-application", "One application of the demo", "tutti demo");
-  part.hide();
-  part.option("--number", application->number, "").required();
-  part.option("--path", application->path, "").required();
-  part.option("--size", application->size, "").required();
-  part.action(
-      [&globals = root.globals(), application] { return run_demo_application(globals, *application); });
 }
 
 }  // namespace tutti::cli

@@ -49,7 +49,7 @@ void PolicyChanger::advise() {
   Coordinator* coordinator = world_.cluster.coordinator();
   if (coordinator == nullptr) return;
   const Nanos wall = coordinator->wall();
-  Advice advice{0, wall + 1_s, {}};
+  Advice advice{0, wall + 1_s, {}, {}};
   advice.slices.push_back({random_.below(8), false, wall, wall + 500_ms});
   advice.slices.push_back({0, true, wall + 500_ms, wall + 1_s});
   coordinator->members().advise(std::move(advice));

@@ -45,8 +45,8 @@ class Sweeps {
     }
   };
   static Claim claim_of(const QueuedRequest& request) {
-    return {request.object, request.offset, request.end, request.write, request.extents, request.length,
-            request.length};
+    return {request.object,  request.offset, request.end,   request.write,
+            request.extents, request.length, request.length};
   }
 
   Lane open();

@@ -48,7 +48,7 @@ class WindowPolicy : public RequestPolicy {
     TimeWindow window;
     std::uint64_t application = 0;
     std::uint64_t load = 0;
-    WindowLoads::Before before;  // for order=classes
+    WindowLoads::Before before;                  // for order=classes
     FlatMap<NumberPair, HashOfPair> operations;  // those counted in the load, by client and sequence
     WindowRank rank;
     bool blocked = false;  // see blocked_

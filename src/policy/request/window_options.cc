@@ -27,7 +27,9 @@ bool power_of_two_apart(Nanos shorter, Nanos longer) {
 
 std::string for_device(std::string_view policy, bool rotational) {
   std::string text(policy);
-  if (policy.substr(0, policy.find(';')) != "window") return text;
+  const std::string_view name = policy.substr(0, policy.find(';'));
+  if (name == "auto" && policy == name) return fmt::format("auto;rotational={}", rotational);
+  if (name != "window") return text;
   const auto otherwise = [&](std::string_view key, std::string_view value) {
     if (policy.find(fmt::format(";{}=", key)) == std::string_view::npos)
       text += fmt::format(";{}={}", key, value);

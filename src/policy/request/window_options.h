@@ -59,7 +59,7 @@ namespace tutti {
 
 class Parameters;
 
-// What "window" does not say gets the value for the device, rotating or not. Any other text comes back as it is.
+// What "window" and "auto" do not say gets the value for the device, rotating or not. Any other text comes back as it is.
 std::string for_device(std::string_view policy, bool rotational);
 
 // Behind "window;interval=1000" or 250: the policy as the paper describes it. Its platform moves requests in buffers of
@@ -95,8 +95,8 @@ struct WindowOptions {
 
 // The keys that read_window_options() knows.
 inline constexpr std::string_view kWindowParameters[] = {
-    "interval", "request_clock", "dispatch_depth", "budget",   "small", "write_budget",
-    "quantum",  "order",         "period",         "within",   "load",  "patience",
+    "interval", "request_clock", "dispatch_depth", "budget",       "small", "write_budget",
+    "quantum",  "order",         "period",         "within",       "load",  "patience",
     "unit",     "adaptive",      "min_interval",   "max_interval", "rounds"};
 Result<WindowOptions> read_window_options(const Parameters& parameters);
 // "window;interval=1000;...": what read_window_options() makes the same options of.

@@ -9,9 +9,14 @@ Coordinator::Coordinator(Env env, Kv& kv, ServerKey key, CoordinatorOptions opti
       key_(key),
       owner_(options.owner),
       members_(env, key, std::move(options.data_servers)),
-      policy_(env, kv, members_, std::move(options.policy)) {}
+      policy_(env, kv, members_, std::move(options.policy)),
+      guide_(env, members_, policy_) {}
 
-Task<Status> Coordinator::open() { co_return (co_await policy_.open()).with_context("request policy"); }
+Task<Status> Coordinator::open() {
+  TUTTI_CO_TRY((co_await policy_.open()).with_context("request policy"));
+  guide_.start();
+  co_return Status();
+}
 
 std::vector<wire::Lease> to_wire(const std::vector<Lease>& leases) {
   std::vector<wire::Lease> list;

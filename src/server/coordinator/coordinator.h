@@ -2,7 +2,8 @@
 //
 // It is a role, not a machine: it lives in the metadata server, or alone (coordinator_server.h). It has
 //   - the time: its wall clock is the cluster's, and whoever asks learns it (env/cluster_clock.h);
-//   - the request policy: the record, and changes on all data servers or on none (policy_keeper.h);
+//   - the request policy: the record, and changes on all data servers or on none (policy_keeper.h), and with `auto` the
+//     choice (guide.h);
 //   - one lasting session with each data server (members.h), used for everything: samples of the time, steps of a change,
 //     advice downwards, statistics upwards, and the lease, which is the session itself.
 //
@@ -21,6 +22,7 @@
 #include "env/env.h"
 #include "env/kv.h"
 #include "server/capability.h"
+#include "server/coordinator/guide.h"
 #include "server/coordinator/members.h"
 #include "server/coordinator/policy_keeper.h"
 
@@ -47,6 +49,7 @@ class Coordinator {
   [[nodiscard]] PolicyKeeper& policy() { return policy_; }
   [[nodiscard]] Members& members() { return members_; }
   [[nodiscard]] const Members& members() const { return members_; }
+  [[nodiscard]] const Guide& guide() const { return guide_; }
   [[nodiscard]] const ServerKey& key() const { return key_; }
   [[nodiscard]] Executor& executor() const { return env_.clock.executor(); }
   // Whether this user may change what holds for the cluster.
@@ -58,6 +61,7 @@ class Coordinator {
   std::uint32_t owner_;
   Members members_;
   PolicyKeeper policy_;
+  Guide guide_;
 };
 
 // The leases as they stand in a status reply.

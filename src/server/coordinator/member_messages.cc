@@ -21,6 +21,7 @@ std::uint64_t mark_of(const Advice& advice) {
   encoder.number(advice.epoch).number(advice.expiry.count());
   for (const TimeSlice& slice : advice.slices)
     encoder.number(wire_application(slice)).number(slice.from.count()).number(slice.to.count());
+  for (const PlanStep& step : advice.plan) encoder.number(step.from.count()).number(step.choice);
   return message_digest(encoder.take());
 }
 
@@ -56,20 +57,26 @@ flatbuffers::FlatBufferBuilder advice_message(const ServerKey& key, const Advice
   slices.reserve(advice.slices.size());
   for (const TimeSlice& slice : advice.slices)
     slices.emplace_back(wire_application(slice), slice.from.count(), slice.to.count());
+  std::vector<wire::PlanStep> steps;
+  steps.reserve(advice.plan.size());
+  for (const PlanStep& step : advice.plan) steps.emplace_back(step.from.count(), step.choice);
   const auto list = builder.CreateVectorOfStructs(slices);
+  const auto plan = builder.CreateVectorOfStructs(steps);
   builder.Finish(wire::CreateAdviceRequest(builder, &capability, wire::kAdviceVersion, advice.epoch,
-                                           advice.expiry.count(), list));
+                                           advice.expiry.count(), list, plan));
   return builder;
 }
 
 Result<Advice> read_advice(const ServerKey& key, std::span<const std::byte> payload, Nanos wall) {
   const auto* request = wire::parse<wire::AdviceRequest>(payload);
   if (request == nullptr || request->capability() == nullptr || !wire::aligned(request->slices()) ||
-      (request->slices() != nullptr && request->slices()->size() > wire::kMaxSlices)) {
+      (request->slices() != nullptr && request->slices()->size() > wire::kMaxSlices) ||
+      !wire::aligned(request->plan()) ||
+      (request->plan() != nullptr && request->plan()->size() > wire::kMaxPlan)) {
     return Status(Code::malformed, "advice");
   }
   if (request->version() != wire::kAdviceVersion) return Status(Code::version, "advice of another version");
-  Advice advice{request->epoch(), Nanos(request->expiry()), {}};
+  Advice advice{request->epoch(), Nanos(request->expiry()), {}, {}};
   if (request->slices() != nullptr) {
     advice.slices.reserve(request->slices()->size());
     for (const wire::TimeSlice* slice : *request->slices()) {
@@ -77,6 +84,10 @@ Result<Advice> read_advice(const ServerKey& key, std::span<const std::byte> payl
       advice.slices.push_back(
           {rest ? 0 : slice->application(), rest, Nanos(slice->from()), Nanos(slice->to())});
     }
+  }
+  if (request->plan() != nullptr) {
+    for (const wire::PlanStep* step : *request->plan())
+      advice.plan.push_back({Nanos(step->from()), step->choice()});
   }
   TUTTI_TRY(check(key, *request->capability(), wire::kRightAdvise, mark_of(advice), wall));
   return advice;

@@ -64,6 +64,11 @@ Task<void> Member::watch() {
   connection_.close();
 }
 
+void Member::report(UseReport report) {
+  report_ = std::move(report);
+  members_.reported_.set();
+}
+
 void Member::send(wire::Type type, std::span<const std::byte> payload) {
   connection_.send(wire::request_type(type), next_id_++, payload).ignore();
 }
@@ -86,7 +91,7 @@ bool Member::answered(const Frame& frame) {
 }
 
 Members::Members(Env env, ServerKey key, std::vector<std::string> addresses)
-    : env_(env), key_(key), joined_(env.clock.executor()) {
+    : env_(env), key_(key), joined_(env.clock.executor()), reported_(env.clock.executor()) {
   for (std::string& address : addresses) places_.push_back({std::move(address), nullptr, {}, {}});
 }
 

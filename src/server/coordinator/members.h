@@ -36,7 +36,7 @@ class Member {
   void heard();
   // A frame with the reply bit has come. False if it is not sound.
   bool answered(const Frame& frame);
-  void report(UseReport report) { report_ = std::move(report); }
+  void report(UseReport report);
   // The last statistics of this session.
   [[nodiscard]] const UseReport& report() const { return report_; }
 
@@ -80,6 +80,8 @@ class Members : public PolicyFollowers {
   // Null while it is away.
   [[nodiscard]] const Member* member(std::uint32_t index) const { return places_.at(index).member; }
   [[nodiscard]] std::size_t size() const { return places_.size(); }
+  // Set when statistics have come; whoever waits for it resets it.
+  [[nodiscard]] Event& reported() { return reported_; }
   // How many are here.
   [[nodiscard]] std::uint32_t connected() const;
 
@@ -106,6 +108,7 @@ class Members : public PolicyFollowers {
   std::vector<Place> places_;
   std::optional<Advice> advice_;
   Event joined_;
+  Event reported_;
 };
 
 }  // namespace tutti

@@ -14,6 +14,7 @@ Advice on_steady_clock(Advice advice, const ClusterClock& clock) {
     slice.from = clock.steady_at(slice.from);
     slice.to = clock.steady_at(slice.to);
   }
+  for (PlanStep& step : advice.plan) step.from = clock.steady_at(step.from);
   return advice;
 }
 

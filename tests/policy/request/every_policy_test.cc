@@ -150,12 +150,13 @@ const std::set<std::string> kOfTheField = {"tbf", "orr", "twins", "io_sets", "th
 std::vector<std::string> variants() {
   std::vector<std::string> texts = request_policy_names();
   for (const std::string& name : request_policy_names()) {
+    if (name == "auto") continue;  // follows the device
     texts.push_back(name + ";dispatch_depth=1");
     texts.push_back(name + ";dispatch_depth=4");
   }
   texts.insert(texts.end(), {"tbf;rate=50;depth=2;rules=2:10,3-4:500", "orr;quantum=2", "twins;window=20000",
                              "io_sets;phase_gap=3;hold=1;unknown=1", "themis;share=size", "themis;share=user",
-                             "themis;share=user_size;seed=9"});
+                             "themis;share=user_size;seed=9", "auto;rotational=true"});
   return texts;
 }
 

@@ -22,7 +22,7 @@ TEST(JoinMessage, IsGoodForOneServerAndForAWhile) {
 }
 
 TEST(AdviceMessage, ArrivesAsItWasSentOrNotAtAll) {
-  const Advice advice{5, 9_s, {{7, false, 1_s, 2_s}, {0, true, 2_s, 3_s}}};
+  const Advice advice{5, 9_s, {{7, false, 1_s, 2_s}, {0, true, 2_s, 3_s}}, {{1_s, 1}, {2_s, 0}}};
   const auto good = advice_message(kKey, advice, 0_s);
   const auto read = read_advice(kKey, wire::bytes(good), 1_s);
   ASSERT_TRUE(read.ok());

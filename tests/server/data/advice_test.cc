@@ -16,7 +16,7 @@ class DispatcherAdvice : public DataServerTest {
 };
 
 TEST_F(DispatcherAdvice, APolicyThatTakesOverHearsWhatIsStillValid) {
-  const Advice advice{1, clock_.now() + 1_s, {{7, false, 0_s, 1_s}}};
+  const Advice advice{1, clock_.now() + 1_s, {{7, false, 0_s, 1_s}}, {}};
   dispatcher_.advise(advice);
   dispatcher_.change_policy(listening());
   ASSERT_EQ(heard_.size(), 1U);

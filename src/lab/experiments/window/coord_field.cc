@@ -1,5 +1,9 @@
 // coord-field: the request policies that the field knows, and ours, over a common set of mixes.
 //
+// `auto` begins as the default `window` and has to find out whether `fcfs` is better; its regret is its mean stretch over that
+// of the best of its choices, had it been fixed from the start. Most mixes are over before it can try; the random reads last
+// a minute on disks, and there `window` loses: a disk that has 16 requests of 256 KiB to choose from saves seeks.
+//
 // Stretch is the time that an application takes over the time that it takes alone (under fcfs). Policies have the defaults of
 // their originals, but for `tbf`, which gets each application's even share of what the device can do as its rate.
 #include <fmt/format.h>
@@ -59,6 +63,14 @@ void imbalanced(Scenario& scenario) {
   }
 }
 
+// Each request is of one server.
+void random_reads(Scenario& scenario) {
+  ApplicationSpec reads = spec(4, 256_KiB, 1024);
+  reads.pattern = AccessPattern::random;
+  reads.layout.stripe_size = 1_MiB;
+  add_applications(scenario, reads, 6);
+}
+
 struct Mix {
   std::string_view name;
   void (*add)(Scenario& scenario);
@@ -67,7 +79,8 @@ constexpr Mix kMixes[] = {{"bursts", bursts},
                           {"loops", loops},
                           {"checkpoints and analysis", checkpoints},
                           {"small and large", small_and_large},
-                          {"imbalanced", imbalanced}};
+                          {"imbalanced", imbalanced},
+                          {"random reads", random_reads}};
 
 std::vector<std::string> competitors(Medium medium) {
   // Requests a second that a device serves of these sizes, shared by ten.
@@ -76,12 +89,13 @@ std::vector<std::string> competitors(Medium medium) {
 }
 
 std::vector<std::string> ours(Medium medium) {
-  return {default_window(medium), default_window(medium) + ";order=rotated"};
+  return {default_window(medium), default_window(medium) + ";order=rotated", default_auto(medium)};
 }
 
 Scenario make(const Mix& mix, Medium medium, const std::string& policy, std::uint64_t seed) {
   Scenario scenario = make_testbed(medium, kServers, policy, seed);
   mix.add(scenario);
+  scenario.cluster.coordinated = policy == default_auto(medium);
   return scenario;
 }
 
@@ -135,9 +149,15 @@ Stretch stretch(const Sample& sample, const std::vector<std::vector<double>>& al
   return {mean(means), mean(most), mean(fair)};
 }
 
-// One mix on one medium: the default's mean stretch over the best competitor's.
-Result<double> run_mix(const Mix& mix, Medium medium, const ExperimentOptions& options, std::size_t seeds,
-                       Report& report) {
+// One mix on one medium: mean stretch of ours over the best competitor's, and of `auto` over the best of its choices.
+struct Standing {
+  double window = 0;
+  double automatic = 0;
+  double regret = 0;
+};
+
+Result<Standing> run_mix(const Mix& mix, Medium medium, const ExperimentOptions& options, std::size_t seeds,
+                         Report& report) {
   const auto times = alone(mix, medium, options, seeds);
   if (!times.ok()) return times.status();
   Series series(options, seeds);
@@ -150,44 +170,55 @@ Result<double> run_mix(const Mix& mix, Medium medium, const ExperimentOptions& o
   }
   TUTTI_TRY(series.run());
   Json rows = series.rows();
-  double best = 1e9;
-  double own = 0;
+  std::vector<double> means;
   for (std::size_t i = 0; i < policies.size(); ++i) {
     const Stretch found = stretch(series[i], *times);
     rows[i]["mean_stretch"] = rounded(found.mean);
     rows[i]["max_stretch"] = rounded(found.most);
     rows[i]["jain_of_stretch"] = rounded(found.jain);
-    report.rows.push_back(rows[i]);
-    if (i < field) best = std::min(best, found.mean);
-    if (i == field) own = found.mean;
+    means.push_back(found.mean);
   }
-  return own / best;
+  const double best = *std::min_element(means.begin(), means.begin() + static_cast<std::ptrdiff_t>(field));
+  const double window = means[field];
+  const double automatic = means[field + 2];
+  const Standing standing{window / best, automatic / best,
+                          automatic / std::min({means[0], window, means[field + 1]}) - 1};
+  rows.back()["regret"] = rounded(standing.regret);
+  for (const Json& row : rows) report.rows.push_back(row);
+  return standing;
 }
 
 Result<Report> run(const ExperimentOptions& options) {
   Report report;
   const std::size_t seeds = options.quick ? 1 : 3;
   report.settings = testbed_settings(seeds) + fmt::format("; {} servers", kServers);
-  double worst = 0;
+  Standing worst;
   std::size_t best_in = 0;
   std::size_t mixes = 0;
   for (const Medium medium : {Medium::hdd, Medium::ssd}) {
     for (const Mix& mix : kMixes) {
       if (options.quick && mix.name != "bursts") continue;
-      const auto over_best = run_mix(mix, medium, options, seeds, report);
-      if (!over_best.ok()) return over_best.status();
-      worst = std::max(worst, *over_best);
-      best_in += *over_best <= 1.0 ? 1 : 0;
+      const auto found = run_mix(mix, medium, options, seeds, report);
+      if (!found.ok()) return found.status();
+      worst = {std::max(worst.window, found->window), std::max(worst.automatic, found->automatic),
+               std::max(worst.regret, found->regret)};
+      best_in += found->automatic <= 1.0 ? 1 : 0;
       ++mixes;
     }
   }
-  report.figure("worst_over_best", rounded(worst), {}, "<= 1.05");
+  report.figure("worst_over_best", rounded(worst.automatic), {}, "<= 1.05");
+  report.figure("window_worst_over_best", rounded(worst.window));
+  report.figure("auto_worst_regret", rounded(worst.regret), {}, "<= 0.05");
   report.figure("mixes_at_most_best", best_in);
   report.figure("mixes", mixes);
   report.notes.push_back(
-      "worst_over_best: mean stretch under the default window over that under the best of fcfs and the "
-      "competitors, in the "
-      "worst mix. io_sets learns what it orders by from the requests; it has only seconds for that here.");
+      "worst_over_best: mean stretch under auto over that under the best of fcfs and the competitors, in the "
+      "worst mix; "
+      "window_worst_over_best: the same for window alone. auto_worst_regret: mean stretch under auto over "
+      "that under the "
+      "best of its choices if fixed, minus one. io_sets learns what it orders by from the requests; it has "
+      "only "
+      "seconds for that here.");
   return report;
 }
 

@@ -44,6 +44,8 @@ std::string letter(Nanos interval) {
 
 std::string default_window(Medium medium) { return for_device("window", medium == Medium::hdd); }
 
+std::string default_auto(Medium medium) { return for_device("auto", medium == Medium::hdd); }
+
 std::string_view places_name(const FilePlaces& places) {
   if (places.adjacent) return places.alike ? "adjacent" : "adjacent, not alike";
   return places.alike ? "scattered" : "scattered, not alike";

@@ -38,6 +38,7 @@ std::string fcfs_single();
 std::string letter(Medium medium);
 std::string letter(Nanos interval);
 std::string default_window(Medium medium);
+std::string default_auto(Medium medium);
 
 // Where files lie on the disks.
 struct FilePlaces {
