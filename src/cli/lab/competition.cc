@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <sstream>
 
 #include "cli/child.h"
@@ -14,6 +15,14 @@ namespace {
 constexpr Nanos kLead = 500_ms;
 // With ranks that say nothing, beyond the time that the rounds take.
 constexpr Nanos kPatience = 30_s;
+
+// On modelled disks.
+UpOptions modelled(const std::string& policy) {
+  UpOptions up;
+  up.policy = std::make_optional(policy);
+  up.device = "hdd";
+  return up;
+}
 
 std::string path_of(std::size_t number) { return fmt::format("/program-{}", number); }
 
@@ -109,10 +118,7 @@ Result<std::vector<double>> Competition::end_of(std::size_t number, Programs& pr
 
 Result<RoundTimes> Competition::run(const MpiProgram& program, const std::string& policy,
                                     const std::function<void(Client&)>& look) {
-  UpOptions up;
-  up.policy = policy;
-  up.device = "hdd";
-  const auto config = bring_up(globals_, state_, up);
+  const auto config = bring_up(globals_, state_, modelled(policy));
   if (!config.ok()) return config.status();
   RoundTimes times;
   {

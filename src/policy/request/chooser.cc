@@ -1,6 +1,7 @@
 #include "policy/request/chooser.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tutti {
 namespace {
@@ -10,6 +11,12 @@ constexpr std::uint32_t kFewestWaiting = 2;
 // A silence as long ends what was measured: whatever comes next may be another load.
 constexpr Nanos kSilence = 1_s;
 constexpr int kResidencesPerBlock = 4;
+// Of a block, at its begin: still shows the one before.
+constexpr int kSettling = 3;
+// Standard errors.
+constexpr double kSure = 2;
+// A challenger that costs so much more (as a logarithm) is not let on until one is sure.
+constexpr double kMuchWorse = 0.3;
 
 }  // namespace
 
@@ -18,28 +25,16 @@ Chooser::Chooser(std::size_t choices) : gaps_(choices, kFirstGap), last_(choices
 std::optional<std::vector<PlanStep>> Chooser::take(const Sample& sample, Nanos now) {
   const bool gap = previous_ && now - sampled_ > kSilence;
   measure(sample, now);
-  const bool waiting = sample.applications >= kFewestWaiting;
-  if (phase_ == Phase::holding) {
-    const auto challenger = waiting && !gap ? due(now) : std::nullopt;
+  if (!trying_) {
+    const auto challenger = sample.applications >= kFewestWaiting && !gap ? due() : std::nullopt;
     if (!challenger) return std::nullopt;
     return begin_trial(*challenger, now);
   }
   if (gap) {
-    // The plan has brought back the one that holds by itself.
-    enter(Phase::holding, now);
-    return std::nullopt;
+    trying_ = false;
+    return std::vector<PlanStep>{{now, static_cast<std::uint32_t>(choice_)}};
   }
-  if (now < end_) return std::nullopt;
-  switch (phase_) {
-    case Phase::before:
-      enter(Phase::tried, end_);
-      return std::nullopt;
-    case Phase::tried:
-      enter(Phase::after, end_);
-      return std::nullopt;
-    default:
-      return judge(now);
-  }
+  return now < begin_ + length_ ? std::nullopt : end_block(now);
 }
 
 void Chooser::measure(const Sample& sample, Nanos now) {
@@ -52,18 +47,16 @@ void Chooser::measure(const Sample& sample, Nanos now) {
           static_cast<double>(sample.present) * passed.seconds() / static_cast<double>(served);
       residence_ = residence_ > 0 ? 0.9 * residence_ + 0.1 * here : here;
     }
-    if (phase_ != Phase::holding && sampled_ >= begin_ && sampled_ < end_) {
-      Block& block = blocks_[static_cast<std::size_t>(phase_) - 1];
-      block.waited += static_cast<double>(sample.applications) * passed.seconds();
-      block.bytes += sample.bytes - previous_->bytes;
+    if (trying_ && sampled_ >= begin_ + length_ / kSettling && sampled_ < begin_ + length_) {
+      blocks_.back().waited += static_cast<double>(sample.applications) * passed.seconds();
+      blocks_.back().bytes += sample.bytes - previous_->bytes;
     }
   }
   previous_ = sample;
   sampled_ = now;
 }
 
-std::optional<std::size_t> Chooser::due(Nanos /*now*/) const {
-  if (wins_ > 0) return challenger_;
+std::optional<std::size_t> Chooser::due() const {
   std::optional<std::size_t> best;
   for (std::size_t each = 0; each < gaps_.size(); ++each) {
     if (each == choice_ || busy_ - last_[each] < gaps_[each]) continue;
@@ -76,38 +69,61 @@ std::vector<PlanStep> Chooser::begin_trial(std::size_t challenger, Nanos now) {
   const double wanted = kResidencesPerBlock * residence_;
   length_ = std::clamp(Nanos(static_cast<std::int64_t>(wanted * 1e9)), kShortestBlock, kLongestBlock);
   challenger_ = challenger;
+  trying_ = true;
   ++trials_;
-  for (Block& block : blocks_) block = {};
-  enter(Phase::before, now + kLead - length_ / 4);
-  return {{now, static_cast<std::uint32_t>(choice_)},
-          {end_, static_cast<std::uint32_t>(challenger_)},
-          {end_ + length_, static_cast<std::uint32_t>(choice_)}};
-}
-
-// The first quarter of a block still shows the one before.
-void Chooser::enter(Phase phase, Nanos from) {
-  phase_ = phase;
-  begin_ = from + length_ / 4;
-  end_ = from + length_;
-}
-
-std::optional<std::vector<PlanStep>> Chooser::judge(Nanos now) {
-  phase_ = Phase::holding;
-  last_[challenger_] = busy_;
-  const double own = (blocks_[0].cost() + blocks_[2].cost()) / 2;
-  const double other = blocks_[1].cost();
-  const bool told = blocks_[0].cost() > 0 && blocks_[2].cost() > 0 && other > 0;
-  if (!told || other > (1 - kMargin) * own) {
-    wins_ = 0;
-    gaps_[challenger_] = std::min(gaps_[challenger_] * 2, kLongestGap);
-    return std::nullopt;
+  blocks_.assign(1, {});
+  ratios_.clear();
+  begin_ = now;
+  std::vector<PlanStep> plan;
+  for (std::size_t block = 0; block < 2 * kMostPairs; ++block) {
+    const std::size_t turn = block % 2 == 0 ? choice_ : challenger_;
+    plan.push_back({begin_ + length_ * static_cast<std::int64_t>(block), static_cast<std::uint32_t>(turn)});
   }
-  if (++wins_ < 2) return std::nullopt;
-  wins_ = 0;
-  gaps_[choice_] = kFirstGap;
-  last_[choice_] = busy_;
-  choice_ = challenger_;
-  return std::vector<PlanStep>{{now + kLead, static_cast<std::uint32_t>(choice_)}};
+  plan.push_back({plan.back().from + length_, static_cast<std::uint32_t>(choice_)});
+  return plan;
+}
+
+std::optional<std::vector<PlanStep>> Chooser::end_block(Nanos now) {
+  if (blocks_.size() % 2 == 0) {
+    const double own = blocks_[blocks_.size() - 2].cost();
+    const double other = blocks_.back().cost();
+    if (own > 0 && other > 0) ratios_.push_back(std::log(other / own));
+    const Verdict verdict = judge();
+    if (verdict != Verdict::open) return end_trial(verdict == Verdict::won, now);
+  }
+  blocks_.emplace_back();
+  begin_ += length_;
+  return std::nullopt;
+}
+
+Chooser::Verdict Chooser::judge() const {
+  const std::size_t pairs = blocks_.size() / 2;
+  const auto count = static_cast<double>(ratios_.size());
+  const bool last = pairs >= kMostPairs;
+  if (ratios_.empty()) return pairs >= kFewestPairs ? Verdict::lost : Verdict::open;
+  double mean = 0;
+  for (const double ratio : ratios_) mean += ratio / count;
+  if (pairs < kFewestPairs) return pairs > 1 && mean > kMuchWorse ? Verdict::lost : Verdict::open;
+  double squares = 0;
+  for (const double ratio : ratios_) squares += (ratio - mean) * (ratio - mean);
+  const double error = count > 1 ? std::sqrt(squares / (count - 1) / count) : mean;
+  const double enough = std::log(1 - kMargin);
+  if (mean <= enough && mean + kSure * error < 0) return Verdict::won;
+  if (last || mean - kSure * error > enough) return Verdict::lost;
+  return Verdict::open;
+}
+
+std::vector<PlanStep> Chooser::end_trial(bool won, Nanos now) {
+  trying_ = false;
+  last_[challenger_] = busy_;
+  if (won) {
+    gaps_[choice_] = kFirstGap;
+    last_[choice_] = busy_;
+    choice_ = challenger_;
+  } else {
+    gaps_[challenger_] = std::min(gaps_[challenger_] * 2, kLongestGap);
+  }
+  return {{now, static_cast<std::uint32_t>(choice_)}};
 }
 
 }  // namespace tutti

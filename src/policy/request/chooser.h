@@ -4,17 +4,18 @@
 // that is (applications that wait for any server, on average) / (bytes per second): the cost. It counts whole applications,
 // so it sees what no single server can: that an application waits for its slowest server.
 //
-// One choice holds. Now and then another one is tried for a block of time, between two blocks of the one that holds, and
-// takes its place if its cost was lower by kMargin in two trials running. After a trial that was lost the next one of that
-// choice waits twice as long as before. A trial needs two applications that wait: with one the order hardly matters.
+// One choice holds. Now and then another one is tried: the two take turns, block by block, until it is clear which is better
+// (the mean of the pairs' ratios against its standard error), at most kMostPairs times. One that is better by kMargin takes its
+// place. After a trial that was lost the next one of that choice waits twice as long as before. A trial needs two applications
+// that wait: with one the order hardly matters.
 //
-// What that costs, against the best fixed choice in hindsight. Say blocks are L long, there are n choices, none costs more than
-// c times the one that holds, and the load does not change. In a time T each of the others has at most 1 + log2(1 + T /
-// kFirstGap) lost trials until its gap is kLongestGap, and then one in each of those; a lost trial costs at most (c - 1) L. If
-// another choice is best, it is found after kFirstGap and two trials of each of the others. So the regret grows with the
-// logarithm of T, and then by (n - 1) (c - 1) L / kLongestGap, which is 1.3 % at most if the others are twice as bad. Where the
-// load changes at will no such bound exists: with switching costs an adversary can force a regret of order T^(2/3) on anybody
-// (Dekel, Ding, Koren and Peres, 2014). kLongestGap bounds how long a change goes unnoticed.
+// What that costs, against the best fixed choice in hindsight. Say a trial lets the other choice serve for a time R (kMostPairs
+// blocks at most, and three where it is much worse), there are n choices, none costs more than c times the one that holds, and
+// the load does not change. In a time T each of the others has at most 1 + log2(1 + T / kFirstGap) lost trials until its gap is
+// kLongestGap, and then one in each of those; a lost trial costs at most (c - 1) R. If another choice is best, it is found after
+// kFirstGap and a trial of each of the others. So the regret grows with the logarithm of T, and then by (n - 1) (c - 1) R /
+// kLongestGap. Where the load changes at will no such bound exists: with switching costs an adversary can force a regret of
+// order T^(2/3) on anybody (Dekel, Ding, Koren and Peres, 2014). kLongestGap bounds how long a change goes unnoticed.
 #pragma once
 
 #include <cstdint>
@@ -30,12 +31,11 @@ class Chooser {
  public:
   static constexpr Nanos kFirstGap = 8_s;
   static constexpr Nanos kLongestGap = 600_s;
-  static constexpr Nanos kShortestBlock = 500_ms;
+  static constexpr Nanos kShortestBlock = 600_ms;
   static constexpr Nanos kLongestBlock = 4_s;
+  static constexpr std::size_t kFewestPairs = 3;
+  static constexpr std::size_t kMostPairs = 10;
   static constexpr double kMargin = 0.05;
-  // So long before it begins a plan is told, so that all servers have it.
-  static constexpr Nanos kLead = 300_ms;
-
   explicit Chooser(std::size_t choices);
 
   // The cluster at a moment, from the servers' reports. Totals since some time; they may begin anew.
@@ -55,8 +55,7 @@ class Chooser {
   [[nodiscard]] std::uint64_t trials() const { return trials_; }
 
  private:
-  // Who is first in a trial, who is tried, who comes again.
-  enum class Phase : std::uint8_t { holding, before, tried, after };
+  enum class Verdict : std::uint8_t { open, won, lost };
   struct Block {
     double waited = 0;  // applications times seconds
     Bytes bytes;
@@ -66,22 +65,27 @@ class Chooser {
   };
 
   void measure(const Sample& sample, Nanos now);
-  [[nodiscard]] std::optional<std::size_t> due(Nanos now) const;
+  [[nodiscard]] std::optional<std::size_t> due() const;
   std::vector<PlanStep> begin_trial(std::size_t challenger, Nanos now);
-  std::optional<std::vector<PlanStep>> judge(Nanos now);
-  void enter(Phase phase, Nanos from);
+  // When a trial's present block is over.
+  std::optional<std::vector<PlanStep>> end_block(Nanos now);
+  [[nodiscard]] Verdict judge() const;
+  std::vector<PlanStep> end_trial(bool won, Nanos now);
 
   std::size_t choice_ = 0;
   std::vector<Nanos> gaps_;  // by choice: so much busy time until its next trial,
   std::vector<Nanos> last_;  // of busy_ at its last one
   Nanos busy_;               // time in which a trial would have told something
-  Nanos length_ = kShortestBlock;
-  Phase phase_ = Phase::holding;
-  std::size_t challenger_ = 0;
-  std::uint32_t wins_ = 0;
   std::uint64_t trials_ = 0;
-  Nanos begin_, end_;  // of the present block, as far as it counts
-  Block blocks_[3];    // before, tried, after
+
+  bool trying_ = false;
+  std::size_t challenger_ = 0;
+  Nanos length_;  // of a block
+  Nanos begin_;   // of the present one
+  std::vector<Block>
+      blocks_;  // of the one that holds and of the challenger, in turns; the last is the present one
+  std::vector<double> ratios_;  // logarithms of the challenger's cost over the other's, by pair
+
   std::optional<Sample> previous_;
   Nanos sampled_;
   double residence_ = 0;  // seconds that a request is there, smoothed

@@ -29,7 +29,7 @@ TEST_F(DispatcherAdvice, APolicyThatTakesOverHearsWhatIsStillValid) {
 TEST_F(DispatcherAdvice, OtherPoliciesIgnoreIt) {
   for (const std::string& name : request_policy_names()) {
     dispatcher_.change_policy(*make_request_policy(name));
-    dispatcher_.advise({1, clock_.now() + 1_s, {}});
+    dispatcher_.advise({1, clock_.now() + 1_s, {}, {}});
     EXPECT_EQ(dispatcher_.queued(), 0U);
   }
 }

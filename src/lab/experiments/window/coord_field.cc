@@ -2,7 +2,7 @@
 //
 // `auto` begins as the default `window` and has to find out whether `fcfs` is better; its regret is its mean stretch over that
 // of the best of its choices, had it been fixed from the start. Most mixes are over before it can try; the random reads last
-// a minute on disks, and there `window` loses: a disk that has 16 requests of 256 KiB to choose from saves seeks.
+// three minutes on disks, and there `window` loses: a disk that has 16 requests of 256 KiB to choose from saves seeks.
 //
 // Stretch is the time that an application takes over the time that it takes alone (under fcfs). Policies have the defaults of
 // their originals, but for `tbf`, which gets each application's even share of what the device can do as its rate.
@@ -65,7 +65,7 @@ void imbalanced(Scenario& scenario) {
 
 // Each request is of one server.
 void random_reads(Scenario& scenario) {
-  ApplicationSpec reads = spec(4, 256_KiB, 1024);
+  ApplicationSpec reads = spec(4, 256_KiB, 3072);
   reads.pattern = AccessPattern::random;
   reads.layout.stripe_size = 1_MiB;
   add_applications(scenario, reads, 6);
