@@ -51,8 +51,8 @@ TEST(Chooser, StaysWithTheBestAndTriesTheOthersEverLessOften) {
   EXPECT_GE(early, 2U);
   load.pass(3540_s);
   EXPECT_EQ(load.chooser.choice(), 0U);
-  // Two choices; of each 8 trials until the gap is the longest, and then one in each of those.
-  EXPECT_LE(load.chooser.trials(), 2U * (8 + 6));
+  // Two choices; of each 5 trials until the gap is the longest, and then one in each of those.
+  EXPECT_LE(load.chooser.trials(), 2U * (5 + 6));
   EXPECT_LT(load.held[1] + load.held[2], 3600_s / 40);
 }
 

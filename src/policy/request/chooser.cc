@@ -117,11 +117,11 @@ std::vector<PlanStep> Chooser::end_trial(bool won, Nanos now) {
   trying_ = false;
   last_[challenger_] = busy_;
   if (won) {
-    gaps_[choice_] = kFirstGap;
+    gaps_[choice_] = kFirstGap * kGrowth;
     last_[choice_] = busy_;
     choice_ = challenger_;
   } else {
-    gaps_[challenger_] = std::min(gaps_[challenger_] * 2, kLongestGap);
+    gaps_[challenger_] = std::min(gaps_[challenger_] * kGrowth, kLongestGap);
   }
   return {{now, static_cast<std::uint32_t>(choice_)}};
 }

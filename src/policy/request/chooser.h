@@ -6,12 +6,13 @@
 //
 // One choice holds. Now and then another one is tried: the two take turns, block by block, until it is clear which is better
 // (the mean of the pairs' ratios against its standard error), at most kMostPairs times. One that is better by kMargin takes its
-// place. After a trial that was lost the next one of that choice waits twice as long as before. A trial needs two applications
+// place. After a trial that was lost, also by the one that held before it, the next one of that choice waits kGrowth times as long as
+// before. A trial needs two applications
 // that wait: with one the order hardly matters.
 //
 // What that costs, against the best fixed choice in hindsight. Say a trial lets the other choice serve for a time R (kMostPairs
 // blocks at most, and three where it is much worse), there are n choices, none costs more than c times the one that holds, and
-// the load does not change. In a time T each of the others has at most 1 + log2(1 + T / kFirstGap) lost trials until its gap is
+// the load does not change. In a time T each of the others has at most 1 + log(1 + T / kFirstGap) / log(kGrowth) lost trials until its gap is
 // kLongestGap, and then one in each of those; a lost trial costs at most (c - 1) R. If another choice is best, it is found after
 // kFirstGap and a trial of each of the others. So the regret grows with the logarithm of T, and then by (n - 1) (c - 1) R /
 // kLongestGap. Where the load changes at will no such bound exists: with switching costs an adversary can force a regret of
@@ -31,11 +32,13 @@ class Chooser {
  public:
   static constexpr Nanos kFirstGap = 8_s;
   static constexpr Nanos kLongestGap = 600_s;
+  static constexpr int kGrowth = 3;
   static constexpr Nanos kShortestBlock = 600_ms;
   static constexpr Nanos kLongestBlock = 4_s;
   static constexpr std::size_t kFewestPairs = 3;
   static constexpr std::size_t kMostPairs = 10;
   static constexpr double kMargin = 0.05;
+
   explicit Chooser(std::size_t choices);
 
   // The cluster at a moment, from the servers' reports. Totals since some time; they may begin anew.
