@@ -80,6 +80,7 @@ Task<Result<std::shared_ptr<Channel>>> ServerSession::connect_once(Nanos patienc
     heard();
     scope_.cancel();  // the watch over the channel before this one
     scope_.spawn(watch(channel_));
+    if (told_) told_(channel_);
   }
   co_return made;
 }

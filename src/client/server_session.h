@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -73,6 +74,8 @@ class ServerSession {
   [[nodiscard]] bool connected() const { return channel_ && !channel_->closed(); }
   // One attempt to connect, no repetition; one that is connected already is.
   Task<Result<std::shared_ptr<Channel>>> connect_once(Nanos patience);
+  // Called with every new connection before anything else is asked on it; may not wait.
+  void on_connected(std::function<void(const std::shared_ptr<Channel>&)> told) { told_ = std::move(told); }
   // Asks for the time, if there is a connection, and tells the cluster clock.
   Task<void> measure_clock();
   // The server answered: patience counts from now.
@@ -106,6 +109,7 @@ class ServerSession {
   ClusterClock* cluster_clock_;
   std::uint32_t index_;
   std::shared_ptr<Channel> channel_;
+  std::function<void(const std::shared_ptr<Channel>&)> told_;
   bool connecting_ = false;
   Event attempt_ended_;
   Nanos last_word_;  // when the server last answered; meaningful if known_
