@@ -91,7 +91,9 @@ class ServerSession {
   [[nodiscard]] const std::string& name() const { return name_; }
 
  private:
-  static constexpr int kMostRenewals = 3;  // for one request
+  // For one request: more of them help only if a capability was good for a while in between.
+  static constexpr int kMostRenewals = 3;
+  static constexpr Nanos kGoodForAWhile = 10_s;
 
   // A connected channel. `since` is when the caller's request began.
   Task<Result<std::shared_ptr<Channel>>> ready(Nanos since);
@@ -125,6 +127,7 @@ Task<Status> ServerSession::ask(Request& request) {
   const Nanos since = env_.clock.now();
   Nanos asked = env_.clock.steady();
   Nanos backoff;
+  Nanos renewed = since;
   for (int renewals = 0;;) {
     std::shared_ptr<Channel> channel;
     if (connected()) {
@@ -145,8 +148,10 @@ Task<Status> ServerSession::ask(Request& request) {
     if (answer.next == Next::repeat) TUTTI_CO_TRY(co_await pause(since, answer.status, backoff));
     if (answer.next == Next::renew) {
       if constexpr (requires { request.renew(); }) {
+        if (env_.clock.now() - renewed > kGoodForAWhile) renewals = 0;
         if (++renewals > kMostRenewals) co_return std::move(answer.status);
         TUTTI_CO_TRY(co_await request.renew());
+        renewed = env_.clock.now();
       } else {
         co_return std::move(answer.status);
       }

@@ -363,6 +363,8 @@ bool MetaSession::on_commit(const Frame& frame) {
   const std::uint64_t file = request->capability()->file();
   const std::string what = fmt::format("commit inode {}", file);
   Status status = check_own(*request->capability());
+  // Once the handle is closed nobody could renew it.
+  if (status.code() == Code::expired && service_.handles.has(name(), file)) status = {};
   if (status.ok() && (request->capability()->rights() & wire::kRightWrite) == 0) {
     status = Status(Code::bad_capability, "the file is not open for writing");
   }
