@@ -10,6 +10,7 @@
 //   Result<std::span<const std::byte>> message(builder, channel);  // for one attempt; an error ends it all
 //   Answer ended(Result<Channel::Reply>& reply, channel, asked);   // an attempt has its reply, or lost the connection
 //   Task<Status> renew();                                          // only where ended() may say Next::renew
+//   bool prepared(); Task<Status> prepare();                       // if something has to be asked of others first
 // It must be one that may be repeated without harm.
 #pragma once
 
@@ -76,6 +77,8 @@ class ServerSession {
   Task<Result<std::shared_ptr<Channel>>> connect_once(Nanos patience);
   // Called with every new connection before anything else is asked on it; may not wait.
   void on_connected(std::function<void(const std::shared_ptr<Channel>&)> told) { told_ = std::move(told); }
+  // When the present connection, or the last, was made.
+  [[nodiscard]] Nanos connected_at() const { return connected_at_; }
   // Asks for the time, if there is a connection, and tells the cluster clock.
   Task<void> measure_clock();
   // The server answered: patience counts from now.
@@ -112,6 +115,7 @@ class ServerSession {
   std::uint32_t index_;
   std::shared_ptr<Channel> channel_;
   std::function<void(const std::shared_ptr<Channel>&)> told_;
+  Nanos connected_at_;
   bool connecting_ = false;
   Event attempt_ended_;
   Nanos last_word_;  // when the server last answered; meaningful if known_
@@ -137,6 +141,12 @@ Task<Status> ServerSession::ask(Request& request) {
       if (!made.ok()) co_return made.status();
       channel = *std::move(made);
       asked = env_.clock.steady();
+    }
+    if constexpr (requires { request.prepare(); }) {
+      if (!request.prepared()) {
+        TUTTI_CO_TRY(co_await request.prepare());
+        continue;
+      }
     }
     builder_.Clear();
     const Result<std::span<const std::byte>> message = request.message(builder_, channel);

@@ -31,6 +31,21 @@ struct AskTruncate {
   }
 };
 
+// See PieceRequest::prepared().
+struct TruncateRequest : CapabilityRequest<wire::StatusReply, AskTruncate> {
+  TruncateRequest(ServerSession& server, CapabilityHolder& capability, const AskTruncate& ask,
+                  LockKeeper& kept)
+      : CapabilityRequest(wire::Type::truncate, server, capability, ask),
+        session(server),
+        locks(kept),
+        lock(ask.lock.number()) {}
+  [[nodiscard]] bool prepared() const { return lock == 0 || locks.held_since(lock, session.connected_at()); }
+  Task<Status> prepare() { return locks.confirm(lock); }
+  ServerSession& session;
+  LockKeeper& locks;
+  std::uint64_t lock;
+};
+
 struct AskNextData {
   wire::Tag tag;
   Bytes offset;
@@ -90,17 +105,18 @@ Task<Result<Bytes>> ask_sync(FileServers servers, CapabilityHolder& capability, 
   co_return 0_B;
 }
 
-Task<Result<Bytes>> ask_truncate(FileServers servers, CapabilityHolder& capability, UnsyncedWrites& unsynced,
-                                 std::uint32_t slot, Bytes length, wire::Lock lock) {
+Task<Result<Bytes>> ask_truncate(FileServers servers, CapabilityHolder& capability, Question question,
+                                 std::uint32_t slot) {
   ServerSession& server = servers.of(slot);
   const Layout& layout = servers.layout;
+  const Bytes length = question.length;
   const bool holds_last_byte = length > 0_B && layout.slot_of(length - 1_B) == slot;
   const WriteNumber number(server.write_numbers());
-  CapabilityRequest<wire::StatusReply, AskTruncate> request(
-      wire::Type::truncate, server, capability,
-      AskTruncate{servers.tags.next(), layout.object_length(slot, length), holds_last_byte, &number, lock});
+  const AskTruncate ask{servers.tags.next(), layout.object_length(slot, length), holds_last_byte, &number,
+                        question.lock};
+  TruncateRequest request(server, capability, ask, *question.locks);
   TUTTI_CO_TRY(co_await server.ask(request));
-  unsynced.wrote(slot, request.reply().boot());
+  question.unsynced->wrote(slot, request.reply().boot());
   co_return 0_B;
 }
 
@@ -112,7 +128,7 @@ Task<Result<Bytes>> ask_server(FileServers servers, CapabilityHolder& capability
     case Question::Kind::sync:
       return ask_sync(servers, capability, *question.unsynced, slot);
     case Question::Kind::truncate:
-      return ask_truncate(servers, capability, *question.unsynced, slot, question.length, question.lock);
+      return ask_truncate(servers, capability, question, slot);
     case Question::Kind::length:
       break;
   }

@@ -87,7 +87,7 @@ Task<Status> OpenFile::Impl::truncate(Bytes length) {
   const Extent cut{length, Bytes(wire::kMaxOffset) - length};
   const auto lock = file_.locks.covering(file_.capability.capability().file(), only(cut));
   if (!lock.ok()) co_return lock.status().with_context("truncate " + path());
-  const Question question{Question::Kind::truncate, length, &file_.unsynced, *lock};
+  const Question question{Question::Kind::truncate, length, &file_.unsynced, *lock, &file_.locks};
   // The server of the last byte goes first: whoever looks meanwhile, or after a failure, finds the file no shorter
   // than the old and the new length both are.
   if (length > 0_B) {

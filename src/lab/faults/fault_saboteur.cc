@@ -196,7 +196,8 @@ Task<void> FaultSaboteur::spoil(std::uint32_t server, Nanos length) {
   if (full) {
     faults.no_space = 0.5;
   } else {
-    faults.read_error = faults.write_error = faults.torn_write = faults.sync_error = 0.15;
+    faults.read_error = faults.write_error = faults.torn_write = 0.15;
+    faults.sync_error = 0.5;  // they are rarer
   }
   SimStorage& storage = world_.cluster.storage(server);  // whichever server it is put under meanwhile
   storage.spoil(faults);
