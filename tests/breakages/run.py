@@ -48,7 +48,7 @@ def noticed(program, test, variable, most):
             capture_output=True,
             text=True,
         )
-        found = re.search(r"seed (\d+):.*?(?:VIOLATED: |: )([^\n]*)", done.stdout)
+        found = re.search(r"seed (\d+):(?:[^\n]*VIOLATED: )? *([^\n]*)", done.stdout)
         if found and "FAILED" in done.stdout:
             return int(found[1]), found[2]
         if done.returncode != 0:
