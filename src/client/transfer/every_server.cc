@@ -11,6 +11,9 @@ namespace {
 
 using Builder = flatbuffers::FlatBufferBuilder;
 
+// Of questions for the length, while servers come and go.
+constexpr int kMostRounds = 16;
+
 // Length and sync name the object and nothing else.
 struct AskObject {
   wire::Tag tag;
@@ -120,6 +123,14 @@ Task<Result<Bytes>> ask_truncate(FileServers servers, CapabilityHolder& capabili
   co_return 0_B;
 }
 
+// When each server was connected with, to see whether one was away.
+std::vector<Nanos> connections(const FileServers& servers) {
+  std::vector<Nanos> made;
+  for (std::uint32_t slot = 0; slot < servers.layout.stripe_count; ++slot)
+    made.push_back(servers.of(slot).connected_at());
+  return made;
+}
+
 }  // namespace
 
 Task<Result<Bytes>> ask_server(FileServers servers, CapabilityHolder& capability, Question question,
@@ -149,16 +160,22 @@ Task<Result<Bytes>> find_data(FileServers servers, CapabilityHolder& capability,
 }
 
 Task<Result<Bytes>> ask_every_server(FileServers servers, CapabilityHolder& capability, Question question) {
-  std::vector<Task<Result<Bytes>>> tasks;
-  tasks.reserve(servers.layout.stripe_count);
-  for (std::uint32_t slot = 0; slot < servers.layout.stripe_count; ++slot)
-    tasks.push_back(ask_server(servers, capability, question, slot));
-  Bytes largest;
-  for (auto& answer : co_await when_all(std::move(tasks))) {
-    if (!answer.ok()) co_return answer.status();
-    largest = std::max(largest, *answer);
+  for (int attempt = 1;; ++attempt) {
+    const std::vector<Nanos> before = connections(servers);
+    std::vector<Task<Result<Bytes>>> tasks;
+    tasks.reserve(servers.layout.stripe_count);
+    for (std::uint32_t slot = 0; slot < servers.layout.stripe_count; ++slot)
+      tasks.push_back(ask_server(servers, capability, question, slot));
+    Bytes largest;
+    for (auto& answer : co_await when_all(std::move(tasks))) {
+      if (!answer.ok()) co_return answer.status();
+      largest = std::max(largest, *answer);
+    }
+    // While one server was waited for, a truncate may have made another hold the end: that is asked anew.
+    const bool together = question.kind != Question::Kind::length || servers.layout.stripe_count == 1 ||
+                          connections(servers) == before;
+    if (together || attempt == kMostRounds) co_return largest;
   }
-  co_return largest;
 }
 
 Task<Status> fence_locks(FileServers servers, CapabilityHolder& capability, LockKeeper::Granted granted) {
