@@ -43,6 +43,9 @@ Task<Status> CapabilityHolder::fetch() {
   builder.Finish(wire::CreateRenewRequest(builder, &capability_));
   const auto reply = co_await meta_->call<wire::CapabilityReply>(wire::request_type(wire::Type::renew),
                                                                  wire::bytes(builder));
+  // What nobody answered was not refused.
+  if (reply.code() == Code::timed_out || reply.code() == Code::unavailable)
+    co_return reply.status().with_context("renew the capability");
   if (!reply.ok()) co_return co_await open_again();
   const auto* message = flatbuffers::GetRoot<wire::CapabilityReply>(reply->payload.data());
   if (message->capability() == nullptr)

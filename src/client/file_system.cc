@@ -142,6 +142,9 @@ Task<Status> FileSystem::Impl::find_size(Attributes& attributes, const wire::Att
     } else if (is_away(answers[i].code())) {
       away.insert(layout.server_of_slot(asked[i]));
       attributes.size_unknown = answers[i].status();
+    } else if (answers[i].code() == Code::expired) {
+      // Other servers were waited for longer than the right to ask this one lives.
+      attributes.size_unknown = answers[i].status();
     } else {
       co_return answers[i].status();
     }

@@ -107,7 +107,7 @@ LockKeeper::LockKeeper(const Env& env, ServerSession& meta)
 Task<Result<LockKeeper::Granted>> LockKeeper::acquire(CapabilityHolder& capability, Extent range,
                                                       bool exclusive, Nanos patience) {
   const std::uint64_t number = ++next_;
-  Lock lock{capability.capability(), range, exclusive, false, 0, nullptr};
+  Lock lock{capability.capability(), range, exclusive, false, 0, nullptr, env_.clock.now()};
   LockRequest request(*this, lock, capability, number, false, patience);
   TUTTI_CO_TRY(co_await meta_.ask(request));
   held_.emplace(number, std::move(lock));
@@ -127,6 +127,11 @@ Result<wire::Lock> LockKeeper::covering(std::uint64_t file, std::span<const Exte
     return wire::Lock(number, lock.epoch);
   }
   return wire::Lock();
+}
+
+bool LockKeeper::held_since(std::uint64_t number, Nanos time) const {
+  const auto found = held_.find(number);
+  return found == held_.end() || (!found->second.lost && found->second.asked >= time);
 }
 
 void LockKeeper::lose(std::uint64_t number) {
@@ -186,24 +191,33 @@ Task<void> LockKeeper::keep() {
   keeping_ = false;
 }
 
-Task<void> LockKeeper::reclaim(std::uint64_t number) {
+Task<Status> LockKeeper::confirm(std::uint64_t number) {
   const auto found = held_.find(number);
-  if (found == held_.end()) co_return;
+  if (found == held_.end()) co_return Status();
+  const Status lost = lost_lock();
+  if (found->second.lost) co_return lost;
   Lock again = found->second;
+  again.asked = env_.clock.now();
   CapabilityHolder capability(env_.clock.executor(), again.capability);
   LockRequest request(*this, again, capability, number, true, kReclaimPatience);
   const Status status = co_await meta_.ask(request);
   const auto now = held_.find(number);
   if (now == held_.end()) {
     if (status.ok()) co_await forget(again.channel, number);  // released meanwhile
-    co_return;
+    co_return Status();
   }
-  if (status.ok()) {
-    now->second = std::move(again);
-    co_return;
-  }
-  now->second.lost = true;
-  env_.log.warn("a lock was lost with the connection to the metadata server: {}", status.to_string());
+  if (status.ok() && !now->second.lost) now->second = std::move(again);
+  if (status.code() == Code::timed_out || status.code() == Code::unavailable) co_return status;
+  if (!status.ok() && !std::exchange(now->second.lost, true))
+    env_.log.warn("a lock was lost: {}", status.to_string());
+  co_return now->second.lost ? lost : Status();
+}
+
+// With the connection goes the lock, unless it can be had again.
+Task<void> LockKeeper::reclaim(std::uint64_t number) {
+  const Status status = co_await confirm(number);
+  const auto found = held_.find(number);
+  if (!status.ok() && found != held_.end()) found->second.lost = true;
 }
 
 }  // namespace tutti

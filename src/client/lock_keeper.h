@@ -4,6 +4,10 @@
 // shows life within the lease, and when the connection is lost it asks for the locks again at once, which succeeds
 // if the server restarted and fails if it went on and gave them to others. One that cannot be had again is lost, and
 // its release says so.
+//
+// A data server that restarts has forgotten which locks were lost (server/data/lock_fences.h). So nothing is asked under a
+// lock on a connection that was made after the lock was last known to be held: it is confirmed first. What is lost after
+// that is told to the server at the other end of this connection.
 #pragma once
 
 #include <cstdint>
@@ -40,6 +44,10 @@ class LockKeeper {
   // The lock that covers any of these bytes of the file, for the data servers; one without a number if there is none.
   // Code::stale if it was lost.
   [[nodiscard]] Result<wire::Lock> covering(std::uint64_t file, std::span<const Extent> extents) const;
+  // Whether the lock was held at or after the time, as far as is known; true for one that was given back.
+  [[nodiscard]] bool held_since(std::uint64_t number, Nanos time) const;
+  // Asks whether it is still held. Code::stale if it was lost.
+  Task<Status> confirm(std::uint64_t number);
   // A data server says that it was.
   void lose(std::uint64_t number);
   // Code::stale if it was lost, Code::invalid if there is no such lock.
@@ -55,6 +63,7 @@ class LockKeeper {
     bool lost = false;
     std::uint64_t epoch = 0;           // in which it was granted
     std::shared_ptr<Channel> channel;  // on which it was granted
+    Nanos asked;                       // for it or its confirmation: since then it was held
   };
   class LockRequest;
 

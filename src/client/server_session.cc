@@ -77,9 +77,11 @@ Task<Result<std::shared_ptr<Channel>>> ServerSession::connect_once(Nanos patienc
   auto made = co_await with_timeout(env_.clock, patience, attempt(), "connect");
   if (made.ok()) {
     channel_ = *made;
+    connected_at_ = env_.clock.now();
     heard();
     scope_.cancel();  // the watch over the channel before this one
     scope_.spawn(watch(channel_));
+    if (told_) told_(channel_);
   }
   co_return made;
 }

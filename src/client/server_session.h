@@ -10,10 +10,12 @@
 //   Result<std::span<const std::byte>> message(builder, channel);  // for one attempt; an error ends it all
 //   Answer ended(Result<Channel::Reply>& reply, channel, asked);   // an attempt has its reply, or lost the connection
 //   Task<Status> renew();                                          // only where ended() may say Next::renew
+//   bool prepared(); Task<Status> prepare();                       // if something has to be asked of others first
 // It must be one that may be repeated without harm.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -73,6 +75,10 @@ class ServerSession {
   [[nodiscard]] bool connected() const { return channel_ && !channel_->closed(); }
   // One attempt to connect, no repetition; one that is connected already is.
   Task<Result<std::shared_ptr<Channel>>> connect_once(Nanos patience);
+  // Called with every new connection before anything else is asked on it; may not wait.
+  void on_connected(std::function<void(const std::shared_ptr<Channel>&)> told) { told_ = std::move(told); }
+  // When the present connection, or the last, was made.
+  [[nodiscard]] Nanos connected_at() const { return connected_at_; }
   // Asks for the time, if there is a connection, and tells the cluster clock.
   Task<void> measure_clock();
   // The server answered: patience counts from now.
@@ -88,7 +94,9 @@ class ServerSession {
   [[nodiscard]] const std::string& name() const { return name_; }
 
  private:
-  static constexpr int kMostRenewals = 3;  // for one request
+  // For one request: more of them help only if a capability was good for a while in between.
+  static constexpr int kMostRenewals = 3;
+  static constexpr Nanos kGoodForAWhile = 10_s;
 
   // A connected channel. `since` is when the caller's request began.
   Task<Result<std::shared_ptr<Channel>>> ready(Nanos since);
@@ -106,6 +114,8 @@ class ServerSession {
   ClusterClock* cluster_clock_;
   std::uint32_t index_;
   std::shared_ptr<Channel> channel_;
+  std::function<void(const std::shared_ptr<Channel>&)> told_;
+  Nanos connected_at_;
   bool connecting_ = false;
   Event attempt_ended_;
   Nanos last_word_;  // when the server last answered; meaningful if known_
@@ -121,6 +131,7 @@ Task<Status> ServerSession::ask(Request& request) {
   const Nanos since = env_.clock.now();
   Nanos asked = env_.clock.steady();
   Nanos backoff;
+  Nanos renewed = since;
   for (int renewals = 0;;) {
     std::shared_ptr<Channel> channel;
     if (connected()) {
@@ -130,6 +141,12 @@ Task<Status> ServerSession::ask(Request& request) {
       if (!made.ok()) co_return made.status();
       channel = *std::move(made);
       asked = env_.clock.steady();
+    }
+    if constexpr (requires { request.prepare(); }) {
+      if (!request.prepared()) {
+        TUTTI_CO_TRY(co_await request.prepare());
+        continue;
+      }
     }
     builder_.Clear();
     const Result<std::span<const std::byte>> message = request.message(builder_, channel);
@@ -141,8 +158,10 @@ Task<Status> ServerSession::ask(Request& request) {
     if (answer.next == Next::repeat) TUTTI_CO_TRY(co_await pause(since, answer.status, backoff));
     if (answer.next == Next::renew) {
       if constexpr (requires { request.renew(); }) {
+        if (env_.clock.now() - renewed > kGoodForAWhile) renewals = 0;
         if (++renewals > kMostRenewals) co_return std::move(answer.status);
         TUTTI_CO_TRY(co_await request.renew());
+        renewed = env_.clock.now();
       } else {
         co_return std::move(answer.status);
       }

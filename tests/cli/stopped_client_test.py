@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import time
 import unittest
 
 from support import MIB, CommandTest, digest, wait_until, write_file
@@ -65,6 +66,36 @@ class StoppedClient(CommandTest):
 
     def test_by_memory(self):
         self.hold_up_nobody("--policy", "window")
+
+
+class StoppedInTheFirstHandshake(CommandTest):
+    STOPPED = 7.0  # seconds: longer than a client waits for the first word of a server
+
+    def test_goes_on_when_it_is_continued(self):
+        self.up(servers=1)
+        meta = self.pids()["meta"]
+        os.kill(meta, signal.SIGSTOP)
+        try:
+            client = self.start("ls", "/")
+            # It has said its first word and waits for the answer.
+            wait_until(lambda: self.waits_with_a_socket(client.pid), 4, "the client to wait")
+            client.send_signal(signal.SIGSTOP)
+        finally:
+            os.kill(meta, signal.SIGCONT)
+        began = time.monotonic()
+        wait_until(lambda: time.monotonic() - began > self.STOPPED, 60, "the time to pass")
+        client.send_signal(signal.SIGCONT)
+        self.finish(client)
+
+    @staticmethod
+    def waits_with_a_socket(pid):
+        try:
+            links = [os.readlink(f"/proc/{pid}/fd/{name}") for name in os.listdir(f"/proc/{pid}/fd")]
+            with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+                asleep = file.read().rsplit(")", 1)[1].split()[0] == "S"
+        except FileNotFoundError:
+            return False
+        return asleep and any(link.startswith("socket:") for link in links)
 
 
 class StoppedServer(CommandTest):

@@ -13,9 +13,9 @@ class LockTest : public ClusterTest {
     std::unique_ptr<SimClient> client;
     std::unique_ptr<OpenFile> file;
   };
-  Process process(bool write = true, std::uint32_t node = 0) {
+  Process process(bool write = true, std::uint32_t node = 0, ClientOptions client = {}) {
     Process made;
-    made.client = cluster_->make_client(node, Peer{}, {});
+    made.client = cluster_->make_client(node, Peer{}, std::move(client));
     OpenOptions options;
     options.write = write;
     options.create = write;
@@ -262,6 +262,48 @@ TEST_F(LockTest, AfterTheLossOfALockItsHoldersWritesAreRefused) {
   EXPECT_TRUE(run(a.file->write(100_B, old)).ok()) << "the lock does not cover these bytes";
   cluster_->fabric().heal(cluster_->client_node(1), SimCluster::meta_node());
   EXPECT_EQ(run(a.file->unlock(first)).code(), Code::stale);
+}
+
+TEST_F(LockTest, ADataServerThatHasRestartedIsNotWrittenToUnderALostLock) {
+  SimClusterOptions options;
+  options.client_nodes = 2;
+  start(options);
+  ClientOptions impatient;
+  impatient.patience = 5_s;
+  Process a = process(true, 1, impatient);
+  Process b = process();
+  lock(a, 0_B, 1_B);
+  const std::vector<std::byte> old(1, std::byte{'a'});
+  const std::vector<std::byte> now(1, std::byte{'b'});
+  ASSERT_TRUE(run(a.file->write(0_B, old)).ok());
+  cluster_->fabric().cut(cluster_->client_node(1), SimCluster::meta_node());
+  lock(b, 0_B, 1_B);
+  ASSERT_TRUE(run(b.file->write(0_B, now)).ok());
+  for (std::uint32_t server = 0; server < cluster_->servers(); ++server) {
+    cluster_->stop_data(server);
+    cluster_->start_data(server);
+  }
+  EXPECT_FALSE(run(a.file->write(0_B, old)).ok()) << "nobody can tell it whether it has the lock";
+  cluster_->fabric().heal(cluster_->client_node(1), SimCluster::meta_node());
+  pass(10_s);
+  EXPECT_EQ(run(a.file->write(0_B, old)).code(), Code::stale);
+  std::vector<std::byte> seen(1);
+  ASSERT_TRUE(run(b.file->read(0_B, seen)).ok());
+  EXPECT_EQ(seen, now);
+}
+
+TEST_F(LockTest, ALockThatIsStillHeldOutlivesTheRestartOfADataServer) {
+  start();
+  Process a = process();
+  const LockId held = lock(a, 0_B, 1_B);
+  const std::vector<std::byte> bytes(1, std::byte{'a'});
+  for (std::uint32_t server = 0; server < cluster_->servers(); ++server) {
+    cluster_->stop_data(server);
+    cluster_->start_data(server);
+  }
+  EXPECT_TRUE(run(a.file->write(0_B, bytes)).ok());
+  EXPECT_TRUE(run(a.file->truncate(0_B)).ok());
+  EXPECT_TRUE(run(a.file->unlock(held)).ok());
 }
 
 }  // namespace

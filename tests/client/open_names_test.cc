@@ -96,6 +96,52 @@ TEST_F(OpenNames, RemovedFileIsUsedForLongerThanCapabilitiesLive) {
   }
 }
 
+TEST_F(OpenNames, CapabilityIsRenewedInTheMomentInWhichTheMetadataServerIsBack) {
+  SimClusterOptions options;
+  options.meta.capability_lifetime = 10_s;
+  start(options);
+  auto file = open("/f");
+  ASSERT_TRUE(run(file->write(0_B, content_)).ok());
+  ASSERT_TRUE(run(files().unlink("/f")).ok());
+  for (int restart = 0; restart < 20; ++restart) {
+    cluster_->stop_meta();
+    pass(11_s + Nanos(restart * 37'000'000));
+    std::vector<std::byte> buffer(content_.size());
+    const auto got = run_with(file->read(0_B, buffer), 100_ms, [this] { cluster_->start_meta(); });
+    EXPECT_TRUE(got.ok()) << "restart " << restart << ": " << got.status().to_string();
+    EXPECT_EQ(buffer, content_);
+  }
+}
+
+TEST_F(OpenNames, FileThatLayForLongIsClaimedAfterARestart) {
+  SimClusterOptions options;
+  options.meta.capability_lifetime = 10_s;
+  start(options);
+  auto file = open("/f");
+  ASSERT_TRUE(run(file->write(0_B, content_)).ok());
+  ASSERT_TRUE(run(files().unlink("/f")).ok());
+  pass(1000_s);
+  cluster_->stop_meta();
+  pass(5_s);
+  cluster_->start_meta();
+  pass(1000_s);
+  EXPECT_EQ(read_all(*file, content_.size()), content_);
+}
+
+TEST_F(OpenNames, CloseWhileTheMetadataServerIsOutOfReachIsToldLater) {
+  start();
+  auto file = open("/f");
+  auto other = open("/g");  // so that the client comes back
+  ASSERT_TRUE(run(file->write(0_B, content_)).ok());
+  ASSERT_TRUE(run(files().unlink("/f")).ok());
+  cluster_->fabric().cut(SimCluster::meta_node(), cluster_->client_node(0));
+  pass(10_s);
+  file.reset();
+  cluster_->fabric().heal(SimCluster::meta_node(), cluster_->client_node(0));
+  pass(30_s);
+  EXPECT_EQ(objects(), 0U);
+}
+
 TEST_F(OpenNames, UnnamedFileGetsItsNameAtTheEnd) {
   start();
   auto old = open("/f");

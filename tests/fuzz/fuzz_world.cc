@@ -17,6 +17,7 @@
 #include "server/coordinator/member_messages.h"
 #include "server/coordinator/policy_change.h"
 #include "server/data/data_server.h"
+#include "server/fence.h"
 #include "server/meta/meta_server.h"
 #include "server/removal.h"
 #include "server/store_messages.h"
@@ -225,6 +226,16 @@ class World {
     *const_cast<wire::Capability*>(request->capability()) =
         key_.sign(removal_digest(files, request->until()), wire::kRightRemove, 0, clock_.wall() + 60_s);
   }
+  void sign_fence(std::span<std::byte> bytes) {
+    sign_in<wire::FenceRequest>(bytes);
+    const auto* request = wire::parse<wire::FenceRequest>(bytes);
+    if (request == nullptr || request->proof() == nullptr || !wire::aligned(request->lost())) return;
+    std::vector<wire::LostLock> lost;
+    for (std::size_t i = 0; request->lost() != nullptr && i < request->lost()->size(); ++i)
+      lost.push_back(*request->lost()->Get(static_cast<flatbuffers::uoffset_t>(i)));
+    *const_cast<wire::Capability*>(request->proof()) =
+        key_.sign(fence_digest(kFile, lost, request->epoch()), wire::kRightFence, 0, clock_.wall() + 60_s);
+  }
   void sign(wire::Type type, std::span<std::byte> bytes) {
     switch (type) {
       case wire::Type::join:
@@ -246,6 +257,8 @@ class World {
         return sign_in<wire::ObjectRequest>(bytes);
       case wire::Type::remove_objects:
         return sign_removal(bytes);
+      case wire::Type::fence:
+        return sign_fence(bytes);
       case wire::Type::next_data:
         return sign_in<wire::NextDataRequest>(bytes);
       case wire::Type::claim:

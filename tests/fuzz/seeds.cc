@@ -67,6 +67,13 @@ void data_seeds(const std::filesystem::path& directory) {
     builder.Finish(wire::CreateRemoveObjectsRequest(builder, &capability, list, 1'000'000'000));
     write(directory, "remove_objects", input_of(builder));
   }
+  {
+    Builder builder;
+    const std::vector<wire::LostLock> locks = {wire::LostLock(7, 1), wire::LostLock(7, 2)};
+    const auto lost = builder.CreateVectorOfStructs(locks);
+    builder.Finish(wire::CreateFenceRequest(builder, &capability, &tag, lost, 5, &capability));
+    write(directory, "fence", input_of(builder));
+  }
   Builder builder;
   builder.Finish(wire::CreateTruncateRequest(builder, &capability, &tag, 1000, true, true));
   write(directory, "truncate", input_of(builder));

@@ -7,6 +7,12 @@
 #include "env/real/system_random.h"
 
 namespace tutti {
+namespace {
+
+// Time in which the program does not call in, or is stopped, is no silence of the servers.
+constexpr Nanos kLongestGap = 1_s;
+
+}  // namespace
 
 Nanos patience_of_milliseconds(std::uint64_t milliseconds) {
   constexpr std::int64_t kNanos = 1'000'000;
@@ -21,6 +27,7 @@ Log client_log(std::string_view name, std::optional<LogLevel> level, const Envir
 
 RealClient::RealClient(RealClientOptions options) : options_(std::move(options)), random_(system_random()) {
   loop_.set_spin(kSpin);
+  loop_.clock().stand_still_after(kLongestGap);
   if (options_.program.empty()) options_.program = program_invocation_short_name;
   if (options_.job.empty()) options_.job = job_identity(options_.environment).job;
 }

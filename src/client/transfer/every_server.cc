@@ -11,6 +11,9 @@ namespace {
 
 using Builder = flatbuffers::FlatBufferBuilder;
 
+// Of questions for the length, while servers come and go.
+constexpr int kMostRounds = 16;
+
 // Length and sync name the object and nothing else.
 struct AskObject {
   wire::Tag tag;
@@ -29,6 +32,21 @@ struct AskTruncate {
     return wire::CreateTruncateRequest(builder, &capability, &tag, object_length.count(), true,
                                        holds_last_byte, number->number(), number->unanswered(), &lock);
   }
+};
+
+// See PieceRequest::prepared().
+struct TruncateRequest : CapabilityRequest<wire::StatusReply, AskTruncate> {
+  TruncateRequest(ServerSession& server, CapabilityHolder& capability, const AskTruncate& ask,
+                  LockKeeper& kept)
+      : CapabilityRequest(wire::Type::truncate, server, capability, ask),
+        session(server),
+        locks(kept),
+        lock(ask.lock.number()) {}
+  [[nodiscard]] bool prepared() const { return lock == 0 || locks.held_since(lock, session.connected_at()); }
+  Task<Status> prepare() { return locks.confirm(lock); }
+  ServerSession& session;
+  LockKeeper& locks;
+  std::uint64_t lock;
 };
 
 struct AskNextData {
@@ -90,18 +108,27 @@ Task<Result<Bytes>> ask_sync(FileServers servers, CapabilityHolder& capability, 
   co_return 0_B;
 }
 
-Task<Result<Bytes>> ask_truncate(FileServers servers, CapabilityHolder& capability, UnsyncedWrites& unsynced,
-                                 std::uint32_t slot, Bytes length, wire::Lock lock) {
+Task<Result<Bytes>> ask_truncate(FileServers servers, CapabilityHolder& capability, Question question,
+                                 std::uint32_t slot) {
   ServerSession& server = servers.of(slot);
   const Layout& layout = servers.layout;
+  const Bytes length = question.length;
   const bool holds_last_byte = length > 0_B && layout.slot_of(length - 1_B) == slot;
   const WriteNumber number(server.write_numbers());
-  CapabilityRequest<wire::StatusReply, AskTruncate> request(
-      wire::Type::truncate, server, capability,
-      AskTruncate{servers.tags.next(), layout.object_length(slot, length), holds_last_byte, &number, lock});
+  const AskTruncate ask{servers.tags.next(), layout.object_length(slot, length), holds_last_byte, &number,
+                        question.lock};
+  TruncateRequest request(server, capability, ask, *question.locks);
   TUTTI_CO_TRY(co_await server.ask(request));
-  unsynced.wrote(slot, request.reply().boot());
+  question.unsynced->wrote(slot, request.reply().boot());
   co_return 0_B;
+}
+
+// When each server was connected with, to see whether one was away.
+std::vector<Nanos> connections(const FileServers& servers) {
+  std::vector<Nanos> made;
+  for (std::uint32_t slot = 0; slot < servers.layout.stripe_count; ++slot)
+    made.push_back(servers.of(slot).connected_at());
+  return made;
 }
 
 }  // namespace
@@ -112,7 +139,7 @@ Task<Result<Bytes>> ask_server(FileServers servers, CapabilityHolder& capability
     case Question::Kind::sync:
       return ask_sync(servers, capability, *question.unsynced, slot);
     case Question::Kind::truncate:
-      return ask_truncate(servers, capability, *question.unsynced, slot, question.length, question.lock);
+      return ask_truncate(servers, capability, question, slot);
     case Question::Kind::length:
       break;
   }
@@ -133,16 +160,22 @@ Task<Result<Bytes>> find_data(FileServers servers, CapabilityHolder& capability,
 }
 
 Task<Result<Bytes>> ask_every_server(FileServers servers, CapabilityHolder& capability, Question question) {
-  std::vector<Task<Result<Bytes>>> tasks;
-  tasks.reserve(servers.layout.stripe_count);
-  for (std::uint32_t slot = 0; slot < servers.layout.stripe_count; ++slot)
-    tasks.push_back(ask_server(servers, capability, question, slot));
-  Bytes largest;
-  for (auto& answer : co_await when_all(std::move(tasks))) {
-    if (!answer.ok()) co_return answer.status();
-    largest = std::max(largest, *answer);
+  for (int attempt = 1;; ++attempt) {
+    const std::vector<Nanos> before = connections(servers);
+    std::vector<Task<Result<Bytes>>> tasks;
+    tasks.reserve(servers.layout.stripe_count);
+    for (std::uint32_t slot = 0; slot < servers.layout.stripe_count; ++slot)
+      tasks.push_back(ask_server(servers, capability, question, slot));
+    Bytes largest;
+    for (auto& answer : co_await when_all(std::move(tasks))) {
+      if (!answer.ok()) co_return answer.status();
+      largest = std::max(largest, *answer);
+    }
+    // While one server was waited for, a truncate may have made another hold the end: that is asked anew.
+    const bool together = question.kind != Question::Kind::length || servers.layout.stripe_count == 1 ||
+                          connections(servers) == before;
+    if (together || attempt == kMostRounds) co_return largest;
   }
-  co_return largest;
 }
 
 Task<Status> fence_locks(FileServers servers, CapabilityHolder& capability, LockKeeper::Granted granted) {

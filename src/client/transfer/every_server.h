@@ -28,7 +28,8 @@ struct Question {
   Kind kind = Kind::length;
   Bytes length = 0_B;                  // truncate: what the file shall have
   UnsyncedWrites* unsynced = nullptr;  // sync, truncate: notes the answers, must be there
-  wire::Lock lock = {};                // truncate: under which it is made
+  wire::Lock lock = {};                // truncate: under which it is made,
+  LockKeeper* locks = nullptr;         // of these, must be there
 };
 
 // Asks the server of one slot. Length: what the file has at least, by this server's object; otherwise nothing. An error

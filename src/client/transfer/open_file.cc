@@ -87,7 +87,7 @@ Task<Status> OpenFile::Impl::truncate(Bytes length) {
   const Extent cut{length, Bytes(wire::kMaxOffset) - length};
   const auto lock = file_.locks.covering(file_.capability.capability().file(), only(cut));
   if (!lock.ok()) co_return lock.status().with_context("truncate " + path());
-  const Question question{Question::Kind::truncate, length, &file_.unsynced, *lock};
+  const Question question{Question::Kind::truncate, length, &file_.unsynced, *lock, &file_.locks};
   // The server of the last byte goes first: whoever looks meanwhile, or after a failure, finds the file no shorter
   // than the old and the new length both are.
   if (length > 0_B) {
@@ -129,7 +129,20 @@ Task<Status> OpenFile::Impl::close() {
     if (handle != 0) system_.handles.close(handle, exact, 0);
     co_return Status();
   }
-  system_.handles.forget(handle);
+  // Until the server knows, the handle is claimed on new connections: the file may have no name any more.
+  struct Closing {
+    HandleKeeper& handles;
+    std::uint64_t handle;
+    bool told = false;
+    ~Closing() {
+      if (told) {
+        handles.forget(handle);
+      } else if (handle != 0) {
+        handles.close(handle, false, 0);
+      }
+    }
+  };
+  Closing closing{system_.handles, handle};
   struct AskCommit {
     const RequestTags& tags;
     std::uint64_t handle;
@@ -143,6 +156,7 @@ Task<Status> OpenFile::Impl::close() {
       wire::Type::commit, system_.meta, file_.capability,
       AskCommit{system_.tags, handle, exact, file_.written_end});
   const Status status = co_await system_.meta.ask(request);
+  closing.told = status.ok();
   file_.written = false;
   co_return status.with_context("close " + path());
 }

@@ -99,7 +99,22 @@ Answer PieceRequest::ended(Result<Channel::Reply>& reply, const std::shared_ptr<
 
 Answer PieceRequest::wrote(const wire::TransferReply& reply) {
   sending_.file.unsynced.wrote(piece_.slot, reply.boot());
+  if (sending_.several) sending_.note_applied(piece_.slot, reply.cuts());
   return {};
+}
+
+void Sending::note_applied(std::uint32_t slot, std::uint64_t cuts) {
+  for (Applied& each : applied) {
+    if (each.slot != slot) continue;
+    each.torn = each.torn || each.cuts != cuts;
+    return;
+  }
+  applied.push_back({slot, cuts, false});
+}
+
+bool Sender::torn(std::uint32_t slot) const {
+  return std::any_of(sending_.applied.begin(), sending_.applied.end(),
+                     [slot](const Sending::Applied& each) { return each.slot == slot && each.torn; });
 }
 
 Answer PieceRequest::read(const wire::TransferReply& reply, const std::shared_ptr<Channel>& channel,
@@ -129,7 +144,7 @@ Answer PieceRequest::read(const wire::TransferReply& reply, const std::shared_pt
 
 Sender::Sender(StripedFile& file, bool write, const wire::Tag& tag, const wire::Lock& lock,
                const Pieces& pieces, std::size_t servers)
-    : sending_{file, write, tag, lock}, pieces_(pieces), servers_(servers) {}
+    : sending_{file, write, tag, lock, pieces.size() > 1}, pieces_(pieces), servers_(servers) {}
 
 Task<Status> Sender::send() {
   if (pieces_.size() > 1) return send_many();

@@ -66,9 +66,18 @@ class ExposedMemory {
 struct Sending {
   StripedFile& file;
   bool write = false;
-  wire::Tag tag;    // the same in all pieces: servers order operations, not messages
-  wire::Lock lock;  // under which it is made; number 0: none
+  wire::Tag tag;         // the same in all pieces: servers order operations, not messages
+  wire::Lock lock;       // under which it is made; number 0: none
+  bool several = false;  // pieces
   ShortPieces short_pieces = {};
+  // Of a write in several pieces: the cuts of its objects when they were applied, by slot.
+  struct Applied {
+    std::uint32_t slot = 0;
+    std::uint64_t cuts = 0;
+    bool torn = false;  // not the same for all pieces
+  };
+  std::vector<Applied> applied = {};
+  void note_applied(std::uint32_t slot, std::uint64_t cuts);
 };
 
 // One piece, as ServerSession::ask() wants it.
@@ -84,6 +93,12 @@ class PieceRequest {
                                              const std::shared_ptr<Channel>& channel);
   Answer ended(Result<Channel::Reply>& reply, const std::shared_ptr<Channel>& channel, Nanos asked);
   Task<Status> renew() { return sending_.file.capability.renew(shown_); }
+  // The lock is held, and will not be lost behind the back of this connection's server.
+  [[nodiscard]] bool prepared() const {
+    const std::uint64_t lock = sending_.lock.number();
+    return lock == 0 || sending_.file.locks.held_since(lock, server().connected_at());
+  }
+  Task<Status> prepare() { return sending_.file.locks.confirm(sending_.lock.number()); }
 
  private:
   Answer wrote(const wire::TransferReply& reply);
@@ -107,6 +122,8 @@ class Sender {
   Task<Status> send();
   // The pieces of which a server had fewer bytes than were to be read; what it lacked is zeros in memory.
   [[nodiscard]] ShortPieces& short_pieces() { return sending_.short_pieces; }
+  // Whether the object of the slot was cut between pieces of this write: those before the cut are lost.
+  [[nodiscard]] bool torn(std::uint32_t slot) const;
 
  private:
   Task<Status> send_many();

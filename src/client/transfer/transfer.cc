@@ -10,7 +10,8 @@
 namespace tutti {
 namespace {
 
-// To find the end of a file that others cut and extend all the time; then what was found last counts.
+// To find the end of a file, or to write to one, that others cut and extend all the time; then what was found or written
+// last counts.
 constexpr int kMostAttempts = 16;
 
 // One transfer on its way; the functions are its steps, in their order.
@@ -75,6 +76,12 @@ class Transfer {
       if (!kept) present_end_ = std::max(present_end_, present_end(piece, file_.layout(), Bytes::max()));
       return !kept;
     });
+  }
+  // Leaves the pieces to be sent whose object was cut between them, so that all of the write comes after the cut. Whether
+  // there are any.
+  bool keep_torn() {
+    pieces_.drop([this](const Piece& piece) { return !sender_->torn(piece.slot); });
+    return !pieces_.empty();
   }
   // The end of all that was there.
   [[nodiscard]] Bytes present_end_of(const ShortPieces& pieces) const {
@@ -146,7 +153,9 @@ Task<Status> write_extents(StripedFile& file, FileExtents extents, Segments memo
   for (const Extent& extent : extents.list()) {
     if (extent.length > 0_B) file.written_end = std::max(file.written_end, extent.end());
   }
-  const Status status = co_await transfer.send();
+  Status status = co_await transfer.send();
+  for (int attempt = 1; status.ok() && attempt < kMostAttempts && transfer.keep_torn(); ++attempt)
+    status = co_await transfer.send();
   if (status.ok()) --file.unfinished_writes;
   co_return transfer.outcome(status);
 }

@@ -27,6 +27,25 @@ class FaultSaboteur::UnderWay {
   std::string what_;
 };
 
+// A server that has another's store already gets no third one: what each must do would not be clear.
+class FaultSaboteur::Exchanged {
+ public:
+  Exchanged(FaultSaboteur& saboteur, std::uint32_t a, std::uint32_t b) : saboteur_(saboteur), a_(a), b_(b) {
+    saboteur_.exchanged_.insert({a, b});
+  }
+  Exchanged(const Exchanged&) = delete;
+  Exchanged& operator=(const Exchanged&) = delete;
+  ~Exchanged() {
+    saboteur_.exchanged_.erase(a_);
+    saboteur_.exchanged_.erase(b_);
+  }
+
+ private:
+  FaultSaboteur& saboteur_;
+  std::uint32_t a_;
+  std::uint32_t b_;
+};
+
 FaultSaboteur::FaultSaboteur(FaultWorld& world, const FaultPlan& plan, Random random)
     : world_(world),
       plan_(plan),
@@ -87,6 +106,7 @@ void FaultSaboteur::begin_one() {
 void FaultSaboteur::begin_wrong_store(std::uint32_t server, Nanos length) {
   const std::uint32_t other = (server + 1) % world_.cluster.servers();
   if (!world_.cluster.data_running(server) || !world_.cluster.data_running(other)) return;
+  if (exchanged_.contains(server) || exchanged_.contains(other)) return;
   if (other != server && random_.chance(0.5)) {
     scope_.spawn(swap(server, other, length));
   } else {
@@ -176,7 +196,8 @@ Task<void> FaultSaboteur::spoil(std::uint32_t server, Nanos length) {
   if (full) {
     faults.no_space = 0.5;
   } else {
-    faults.read_error = faults.write_error = faults.torn_write = faults.sync_error = 0.15;
+    faults.read_error = faults.write_error = faults.torn_write = 0.15;
+    faults.sync_error = 0.5;  // they are rarer
   }
   SimStorage& storage = world_.cluster.storage(server);  // whichever server it is put under meanwhile
   storage.spoil(faults);
@@ -187,6 +208,7 @@ Task<void> FaultSaboteur::spoil(std::uint32_t server, Nanos length) {
 // Each server comes up with the other's store, and must refuse it.
 Task<void> FaultSaboteur::swap(std::uint32_t a, std::uint32_t b, Nanos length) {
   const UnderWay under_way(world_, fmt::format("stores of data servers {} and {} are swapped", a, b));
+  const Exchanged exchanged(*this, a, b);
   ++world_.counts.wrong_stores;
   SimCluster& cluster = world_.cluster;
   for (const std::uint32_t server : {a, b}) cluster.stop_data(server);
@@ -202,6 +224,7 @@ Task<void> FaultSaboteur::swap(std::uint32_t a, std::uint32_t b, Nanos length) {
 // A server comes up with a new store in the place of its own. It must wait for the metadata server, which refuses it.
 Task<void> FaultSaboteur::empty(std::uint32_t server, Nanos length) {
   const UnderWay under_way(world_, fmt::format("data server {} has an empty store", server));
+  const Exchanged exchanged(*this, server, server);
   ++world_.counts.wrong_stores;
   SimCluster& cluster = world_.cluster;
   cluster.stop_data(server);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 
 #include "env/scope.h"
 #include "lab/faults/fault_world.h"
@@ -47,6 +48,7 @@ class FaultSaboteur {
   Task<void> spoil(std::uint32_t server, Nanos length);
   Task<void> swap(std::uint32_t a, std::uint32_t b, Nanos length);
   Task<void> empty(std::uint32_t server, Nanos length);
+  class Exchanged;
   void check_refused(std::uint32_t server);
   void begin_wrong_store(std::uint32_t server, Nanos length);
   void begin_one();
@@ -58,6 +60,7 @@ class FaultSaboteur {
   Random random_;
   Clock& clock_;
   bool stopping_ = false;
+  std::set<std::uint32_t> exchanged_;  // servers under which another store lies now
   Scope scope_;
 };
 

@@ -69,6 +69,7 @@ Plan make_plan(Random& random, std::uint64_t seed) {
   plan.cluster.coordinated = own.chance(0.5);
   plan.cluster.coordinator_alone = plan.cluster.coordinated && own.chance(0.4);
   plan.cluster.enrol = true;
+  plan.cluster.meta.lock_lease = Nanos(static_cast<std::int64_t>(own.between(2, 20)) * 1'000'000'000);
   plan.faults.wrong_stores = own.chance(0.3);
   plan.faults.mean_pause = Nanos(static_cast<std::int64_t>(random.between(50, 2000)) * 1'000'000);
   plan.faults.longest = Nanos(static_cast<std::int64_t>(random.between(100, 20'000)) * 1'000'000);
@@ -161,6 +162,12 @@ Task<Status> Schedule::set_up(SimClient& client) {
     TUTTI_CO_TRY(co_await (*opened)->close());
     world_.logs.push_back(std::move(log));
   }
+  OpenOptions guarded;
+  guarded.write = true;
+  guarded.create = true;
+  auto block = co_await client.files().open(world_.guarded.path, guarded);
+  if (!block.ok()) co_return block.status();
+  TUTTI_CO_TRY(co_await (*block)->close());
   for (std::uint32_t i = 0; i < plan_.files; ++i) {
     WatchedFile file;
     file.path = fmt::format("/shared{}", i);
@@ -373,22 +380,6 @@ FaultReport run_fault_schedule(std::uint64_t seed, bool verbose) {
       plan.faults.power_losses ? ", power losses" : "", plan.faults.store_errors ? ", store errors" : "",
       plan.faults.wrong_stores ? ", wrong stores" : "", plan.client_deaths ? ", client deaths" : "");
   return report;
-}
-
-std::string to_text(const FaultReport& report) {
-  const FaultCounts& counts = report.counts;
-  std::string text = fmt::format(
-      "seed {}: {}: {} operations ok, {} failed, {} bytes checked; {} deaths, {} power losses, {} cuts, {} "
-      "store faults, {} failed syncs, {} wrong stores, "
-      "{} client deaths; {} events in {}: {}\n",
-      report.seed, report.setup, counts.succeeded, counts.failed, counts.bytes_checked, counts.process_deaths,
-      counts.power_losses, counts.cuts, counts.store_faults, counts.failed_syncs, counts.wrong_stores,
-      counts.client_deaths, report.events, to_string(report.virtual_time),
-      report.outcome.ok() ? "held" : "VIOLATED: " + report.outcome.message());
-  if (report.outcome.ok()) return text;
-  for (const std::string& line : report.journal) text += line + "\n";
-  text += fmt::format("repeat with: TUTTI_SCHEDULE_SEED={} fault_schedule_test\n", report.seed);
-  return text;
 }
 
 }  // namespace tutti

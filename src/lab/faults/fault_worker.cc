@@ -116,6 +116,8 @@ Task<void> FaultWorker::step() {
   if (random_.chance(0.1)) {
     co_return co_await read_log(static_cast<std::size_t>(random_.below(world_.logs.size())));
   }
+  if (random_.chance(0.08)) co_return co_await change_guarded();
+  if (random_.chance(0.04)) co_return co_await write_and_cut();
   const std::uint64_t dice = random_.below(100);
   if (dice < 32) {
     co_await write(file);

@@ -47,6 +47,15 @@ class FaultWorker {
   void check_log(std::size_t lane, const std::string& what, Bytes offset, Bytes least,
                  std::span<const std::byte> bytes);
 
+  // See GuardedBlock.
+  Task<void> change_guarded();
+  Task<void> read_and_change();
+  // As ended(); a lost lock is no surprise.
+  void ended_locked(const std::string& what, Nanos began, const Status& status);
+
+  Task<void> write_and_cut();
+  Task<Status> cut_soon(OpenFile& file);
+
   Task<void> create(std::string name);
   // Goes on with a file that has lost its name, by removal or because another file got it.
   Task<void> use_removed(std::string name, std::string other);
@@ -80,6 +89,8 @@ class FaultWorker {
   Random random_;
   std::vector<std::unique_ptr<OpenFile>> open_;  // by file
   std::vector<std::unique_ptr<OpenFile>> logs_;  // by lane
+  std::unique_ptr<OpenFile> guarded_;
+  std::uint64_t cuts_ = 0;
   // What the handle wrote and did not sync, by file and data server.
   struct Unsynced {
     std::uint64_t losses = 0;  // of the server, when it was written

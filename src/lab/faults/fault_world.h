@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,6 +48,17 @@ struct AppendLog {
   std::uint64_t begun = 0;
 };
 
+// A block that all lanes change, each under a lock: it reads the number that is there and writes a new one. A holder that
+// has read finds nothing changed by those before it; so every change that was acknowledged is found by the next holder,
+// and one that is in doubt is there then or never.
+struct GuardedBlock {
+  static constexpr Bytes kLength = 512_B;
+  std::string path = "/guarded";
+  std::set<std::uint64_t> possible = {0};  // numbers; 0: nothing was written
+  std::uint64_t last = 0;                  // number given out
+  std::uint64_t turn = 0;                  // how often a holder has read it
+};
+
 struct FaultCounts {
   std::uint64_t succeeded = 0;
   std::uint64_t failed = 0;
@@ -58,6 +70,7 @@ struct FaultCounts {
   std::uint64_t failed_syncs = 0;
   std::uint64_t wrong_stores = 0;
   std::uint64_t client_deaths = 0;
+  std::uint64_t lost_locks = 0;
 };
 
 struct FaultWorld {
@@ -74,6 +87,7 @@ struct FaultWorld {
   std::vector<WatchedFile> files;
   std::vector<NameOracle> names;  // by lane, the directory /lane<N>
   std::vector<AppendLog> logs;    // by lane
+  GuardedBlock guarded;
   FaultCounts counts;
   Status outcome;
   bool store_faults = false;  // EIO and ENOSPC were injected: such errors are no surprise

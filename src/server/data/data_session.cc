@@ -195,7 +195,8 @@ Status DataSession::transfer(const Frame& frame, bool write) {
     client_->replay->forget_before(request->unanswered());
     transfer->number = request->number();
     transfer->done = transfer->applied =
-        client_->replay->applied(transfer->number, transfer->length, server_.dispatcher_.cuts());
+        client_->replay->applied(transfer->number, transfer->length, dispatcher.cuts(transfer->object));
+    if (transfer->applied == transfer->length) transfer->cuts_then = client_->replay->cuts(transfer->number);
   }
   // A client may not claim to have waited for ever, nor to come from the future.
   const Nanos wall = server_.cluster_clock_.now();

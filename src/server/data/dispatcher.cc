@@ -372,7 +372,7 @@ void Dispatcher::leave(Transfer& transfer) {
 void Dispatcher::forget_if_over(Transfer& transfer) {
   if (transfer.tasks > 0 || !transfer.over()) return;
   if (transfer.number != 0 && transfer.applied > 0_B)
-    transfer.session->replay->note(transfer.number, transfer.applied, cuts_);
+    transfer.session->replay->note(transfer.number, transfer.applied, cuts_of(transfer));
   if (transfer.state == TransferState::sending) reply(transfer);
   early_.end(transfer);
   release_held(transfer);
@@ -404,6 +404,10 @@ void Dispatcher::count_local_reads(ClientSession& session, std::uint64_t applica
   totals_.bytes_read += told.bytes;
 }
 
+std::uint64_t Dispatcher::cuts_of(const Transfer& transfer) const {
+  return transfer.cuts_then.value_or(cuts_.of(transfer.object));
+}
+
 void Dispatcher::reply(const Transfer& transfer) {
   const Status& status = transfer.status;
   if (transfer.work != Work::transfer) return reply_whole(transfer);
@@ -424,9 +428,10 @@ void Dispatcher::reply(const Transfer& transfer) {
   const bool quiet = queued_ + in_service_ == 0;  // nobody waits: its client may read more without asking
   const LocalReadGrants::Grant ahead =
       status.ok() && quiet ? local_reads_.grant(transfer) : LocalReadGrants::Grant();
+  const std::uint64_t cuts = transfer.write ? cuts_of(transfer) : cuts_.last();
   reply_.Finish(wire::CreateTransferReply(reply_, static_cast<std::uint16_t>(status.code()), message,
                                           transfer.valid_end.count(), bytes, transfer.era, transfer.local.key,
-                                          ahead.end.count(), ahead.time.count(), ahead.bytes.count(), cuts_));
+                                          ahead.end.count(), ahead.time.count(), ahead.bytes.count(), cuts));
   const auto type = wire::reply_type(transfer.write ? wire::Type::write : wire::Type::read);
   // A reply that cannot be sent closes the connection; the session's own loop sees that.
   connection.send(type, transfer.frame, wire::bytes(reply_)).ignore();

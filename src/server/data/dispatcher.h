@@ -20,6 +20,7 @@
 #include "env/store.h"
 #include "policy/request/policy.h"
 #include "server/data/accounting.h"
+#include "server/data/cut_counts.h"
 #include "server/data/early_pulls.h"
 #include "server/data/local_reads.h"
 #include "server/data/lock_fences.h"
@@ -74,8 +75,10 @@ class Dispatcher {
     Bytes bytes_read;
     Bytes bytes_written;
   };
-  // Changes whenever an object is made shorter: replies tell, so that clients know holes (client/transfer/file_end.h).
-  [[nodiscard]] std::uint64_t cuts() const { return cuts_; }
+  // Changes when the object is made shorter. Replies tell it for writes, so that clients know whether all messages of one
+  // came on the same side of a cut; and for reads whether any object was cut, so that they know holes
+  // (client/transfer/file_end.h).
+  [[nodiscard]] std::uint64_t cuts(ObjectId object) const { return cuts_.of(object); }
 
   [[nodiscard]] const Totals& totals() const { return totals_; }
   [[nodiscard]] std::size_t queued() const { return queued_ + parked_; }
@@ -155,6 +158,7 @@ class Dispatcher {
   void leave(Transfer& transfer);
   // The task of the turn is at its end.
   void end_task(Turn& turn);
+  [[nodiscard]] std::uint64_t cuts_of(const Transfer& transfer) const;
   void reply(const Transfer& transfer);
   void reply_whole(const Transfer& transfer);
   // Adds it to the usage of its user and application, or takes it away.
@@ -178,7 +182,7 @@ class Dispatcher {
   ParkedBytes parked_bytes_;
   LocalReadGrants local_reads_;
   Bytes memory_;
-  std::uint64_t cuts_;
+  CutCounts cuts_;
   Semaphore syncs_;
   Totals totals_;
   std::optional<Advice> advice_;

@@ -17,6 +17,13 @@ Bytes ReplayRecord::applied(std::uint64_t number, Bytes length, std::uint64_t cu
   return {};
 }
 
+std::optional<std::uint64_t> ReplayRecord::cuts(std::uint64_t number) const {
+  for (const Change& each : changes_) {
+    if (each.number == number) return each.cuts;
+  }
+  return std::nullopt;
+}
+
 void ReplayRecord::note(std::uint64_t number, Bytes bytes, std::uint64_t cuts) {
   const auto place =
       std::lower_bound(changes_.begin(), changes_.end(), number,

@@ -10,6 +10,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -22,9 +23,11 @@ class ReplayRecord {
  public:
   // The client has the answers to all numbers below this.
   void forget_before(std::uint64_t number);
-  // How many of `length` bytes were applied, from the begin on; 0 if nothing is known of it. A part counts only if no
-  // object was cut since: see Dispatcher::begin_anew().
+  // How many of `length` bytes were applied, from the begin on; 0 if nothing is known of it. A part counts only if the
+  // object was not cut since: see Dispatcher::begin_anew().
   [[nodiscard]] Bytes applied(std::uint64_t number, Bytes length, std::uint64_t cuts) const;
+  // The cuts of the object when it was noted; nothing if nothing is known of it.
+  [[nodiscard]] std::optional<std::uint64_t> cuts(std::uint64_t number) const;
   // So many were. Beyond kMost the smallest number is forgotten: no honest client has so many in flight.
   void note(std::uint64_t number, Bytes bytes, std::uint64_t cuts);
   [[nodiscard]] std::size_t size() const { return changes_.size(); }

@@ -103,9 +103,10 @@ struct Transfer : TransferLists, detail::FramePool {
   ObjectId object;
   Bytes length;
   LocalRead local;
-  std::uint64_t number = 0;      // of a change: see replay.h
-  std::shared_ptr<Usage> usage;  // of its application
-  wire::Lock lock;               // under which it is made; number 0: none
+  std::uint64_t number = 0;                // of a change: see replay.h
+  std::optional<std::uint64_t> cuts_then;  // of the object, when a write that is repeated was applied
+  std::shared_ptr<Usage> usage;            // of its application
+  wire::Lock lock;                         // under which it is made; number 0: none
   std::shared_ptr<ClientSession> session;
 
   // How far it is.

@@ -40,7 +40,7 @@ Task<void> Dispatcher::truncate(Turn turn) {
 // A write of which a part was done before its object was cut would come out with zeros in front: it is done anew, so that
 // all of it came after the cut.
 void Dispatcher::begin_anew(ObjectId object) {
-  ++cuts_;
+  cuts_.cut(object);
   transfers_.for_each([&](Transfer& transfer) {
     if (!transfer.write || transfer.work != Work::transfer || transfer.object != object) return;
     switch (transfer.state) {

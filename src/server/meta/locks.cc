@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "env/combine.h"
@@ -20,9 +22,13 @@ constexpr Nanos kLongestWait = 3600_s;
 constexpr Nanos kRemembered = 600_s;
 constexpr std::size_t kMostLost = 4096;
 
-std::uint64_t number_of(const std::string& text) {
+// Takes the next number from the text; nothing at its end.
+std::optional<std::uint64_t> next_number(std::string_view& text) {
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
   std::uint64_t number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc()) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
   return number;
 }
 
@@ -60,8 +66,15 @@ Status Locks::open() {
     const Result<std::optional<std::string>> mark = kv.get(lock_mark_key());
     if (!mark.ok()) return mark.status();
     marked_ = mark->has_value();
+    std::string_view text = marked_ ? std::string_view(**mark) : std::string_view();
+    const std::uint64_t last = next_number(text).value_or(0);
+    while (const auto client = next_number(text)) {
+      const auto number = next_number(text);
+      if (!number) break;
+      lost_.push_back({0, LockRange(), *client, *number, env_.clock.now(), true});
+    }
     const auto wall = static_cast<std::uint64_t>(std::max<std::int64_t>(env_.clock.wall().count(), 1));
-    epoch_ = std::max(wall, marked_ ? number_of(**mark) + 1 : 0);
+    epoch_ = std::max(wall, marked_ ? last + 1 : 0);
     return {};
   }));
   if (!marked_) return {};
@@ -75,25 +88,34 @@ Status Locks::open() {
 Task<void> Locks::end_grace() {
   co_await env_.clock.sleep_until(grace_end_);
   if (table_.size() != 0) co_return;
-  if (recorded_) co_return;  // a lock of this epoch was granted meanwhile
+  if (recorded_ > 0) co_return;  // a lock of this epoch was granted meanwhile
   marked_ = false;
   std::function<Status(KvWriter&)> body = [](KvWriter& kv) { return kv.erase(lock_mark_key()); };
   (co_await kv_.update(std::move(body))).ignore();
 }
 
+// The epoch, and the lost locks that others have got: who had one may not hear of it before a restart, and must not have it
+// again after that.
 Task<Status> Locks::mark() {
-  if (recorded_) co_return Status();
-  std::function<Status(KvWriter&)> body = [epoch = epoch_](KvWriter& kv) {
-    return kv.put(lock_mark_key(), std::to_string(epoch));
-  };
-  TUTTI_CO_TRY(co_await kv_.update(std::move(body)));
-  marked_ = recorded_ = true;
+  while (recorded_ < taken_) {
+    const std::uint64_t known = taken_;
+    std::string text = std::to_string(epoch_);
+    for (const LostLock& each : lost_) {
+      if (each.taken) text += fmt::format(" {} {}", each.client, each.number);
+    }
+    std::function<Status(KvWriter&)> body = [text](KvWriter& kv) { return kv.put(lock_mark_key(), text); };
+    TUTTI_CO_TRY(co_await kv_.update(std::move(body)));
+    marked_ = true;
+    recorded_ = std::max(recorded_, known);
+  }
   co_return Status();
 }
 
 std::uint64_t Locks::join(std::uint32_t uid, std::uint64_t client) {
   for (const auto& [number, session] : sessions_) {
-    if (session.uid == uid && session.client == client) lose(number);
+    if (session.uid != uid || session.client != client) continue;
+    lose(number);
+    wake(table_.remove_session(number));  // what it waits for, too
   }
   const std::uint64_t number = ++next_session_;
   sessions_.emplace(number, Session{uid, client, env_.clock.now()});
@@ -103,17 +125,19 @@ std::uint64_t Locks::join(std::uint32_t uid, std::uint64_t client) {
 void Locks::leave(std::uint64_t session) {
   if (!sessions_.contains(session)) return;
   lose(session);
+  wake(table_.remove_session(session));
   sessions_.erase(session);
 }
 
 void Locks::lose(std::uint64_t session) {
   const auto holder = sessions_.find(session);
   for (const LockTable::Held& held : table_.held(session)) {
-    if (holder == sessions_.end()) break;
-    lost_.push_back({held.inode, held.range, holder->second.client, held.number, env_.clock.now()});
-    if (lost_.size() > kMostLost) lost_.pop_front();
+    if (holder != sessions_.end())
+      lost_.push_back({held.inode, held.range, holder->second.client, held.number, env_.clock.now(), false});
+    wake(table_.remove({session, held.number}));
   }
-  wake(table_.remove_session(session));
+  while (lost_.size() > kMostLost || (!lost_.empty() && env_.clock.now() - lost_.front().when > kRemembered))
+    lost_.pop_front();
 }
 
 Locks::Lost Locks::lost(std::uint64_t inode, const LockRange& range) const {
@@ -138,8 +162,9 @@ Task<Status> Locks::acquire(std::uint64_t session, LockAsk ask) {
   const Nanos now = env_.clock.now();
   const Nanos deadline = now + std::clamp(ask.patience, 0_s, kLongestWait);
   if (ask.reclaim) {
+    if (table_.granted(name)) co_return Status();  // whoever is not sure asks
     TUTTI_CO_TRY(co_await mark());
-    if (now >= grace_end_ || !table_.free(ask.inode, ask.range) || table_.contains(name))
+    if (now >= grace_end_ || !table_.free(ask.inode, ask.range) || table_.contains(name) || was_taken(name))
       co_return Status(Code::stale, "the lock was given up when the connection was lost");
     if (table_.size_of(session) >= kMaxLocks) co_return Status(Code::stale, "too many locks");
     table_.add(ask.inode, name, ask.range);
@@ -150,8 +175,35 @@ Task<Status> Locks::acquire(std::uint64_t session, LockAsk ask) {
   if (table_.contains(name)) co_return Status(Code::invalid, "the session has a lock of this number");
   if (table_.size_of(session) >= kMaxLocks)
     co_return Status(Code::busy, fmt::format("the client has {} locks: release some", kMaxLocks));
-  if (table_.add(ask.inode, name, ask.range)) co_return Status();
-  co_return co_await wait(name, deadline);
+  Status status;
+  if (!table_.add(ask.inode, name, ask.range)) status = co_await wait(name, deadline);
+  if (status.ok()) {
+    take(ask);
+    status = co_await mark();
+    if (!status.ok()) wake(table_.remove(name));
+  }
+  if (status.ok() && !table_.granted(name))
+    co_return Status(Code::busy, "the lock was lost before it could be used");
+  co_return status;
+}
+
+// Those who lost these bytes must not have them back.
+void Locks::take(const LockAsk& ask) {
+  for (LostLock& each : lost_) {
+    const bool theirs =
+        each.inode == ask.inode && each.range.begin < ask.range.end && ask.range.begin < each.range.end;
+    if (!theirs || each.taken) continue;
+    each.taken = true;
+    ++taken_;
+  }
+}
+
+bool Locks::was_taken(const LockName& name) const {
+  const auto session = sessions_.find(name.session);
+  if (session == sessions_.end()) return true;
+  return std::any_of(lost_.begin(), lost_.end(), [&](const LostLock& each) {
+    return each.taken && each.client == session->second.client && each.number == name.number;
+  });
 }
 
 Task<Status> Locks::wait(LockName name, Nanos deadline) {
@@ -167,7 +219,8 @@ Task<Status> Locks::wait(LockName name, Nanos deadline) {
       waiting.answered();
       co_return Status();
     }
-    if (!table_.contains(name)) co_return Status(Code::cancelled, "the request for the lock was given up");
+    // Given up by its client, which does not listen then; or granted and lost again before it could be answered.
+    if (!table_.contains(name)) co_return Status(Code::busy, "the lock was lost before it could be used");
     if (!status.ok()) drop_silent(name);
   }
 }

@@ -2,7 +2,8 @@
 //
 // A lock belongs to a session and goes with it, or when the same client opens its next session. A holder that has
 // said nothing for the lease loses its locks to whoever waits for them. Nothing is stored but whether there may be
-// locks: after a restart their holders have the grace to ask for them again before anybody else is granted one.
+// locks, and which ones others have got since: after a restart holders have the grace to ask for theirs again before anybody
+// else is granted one.
 //
 // Locks that were not given back are remembered for a while: whoever is granted the same bytes has the data servers refuse
 // what is still asked for under them (server/fence.h).
@@ -47,7 +48,7 @@ class Locks {
   // The session shows life.
   void heard(std::uint64_t session);
 
-  // Ends when the lock is granted. Code::timed_out when the patience is over, Code::stale for a reclaim that comes too
+  // Ends when the lock is granted; a reclaim of what the session holds is. Code::timed_out when the patience is over, Code::stale for a reclaim that comes too
   // late or against another's lock, Code::busy above the number of locks that one session may have or wait for.
   Task<Status> acquire(std::uint64_t session, LockAsk ask);
   // Code::not_found if the session does not hold or wait for it.
@@ -76,7 +77,9 @@ class Locks {
   Task<Status> wait(LockName name, Nanos deadline);
   void wake(const std::vector<LockName>& granted);
   void drop_silent(LockName waiting);
-  // Drops the locks of a session that did not give them back.
+  void take(const LockAsk& ask);
+  [[nodiscard]] bool was_taken(const LockName& name) const;
+  // Drops the locks of a session that did not give them back; it may go on to wait for others.
   void lose(std::uint64_t session);
 
   Env env_;
@@ -84,16 +87,18 @@ class Locks {
   Nanos lease_;
   Nanos grace_;
   Nanos grace_end_;
-  bool marked_ = false;    // the Kv says that there may be locks,
-  bool recorded_ = false;  // and of this epoch
+  bool marked_ = false;         // the Kv says that there may be locks,
+  std::uint64_t taken_ = 1;     // how many lost locks others have got; the start counts too
+  std::uint64_t recorded_ = 0;  // of them, those that the Kv knows, with this epoch
   std::uint64_t epoch_ = 0;
   Nanos forgotten_;  // when locks of earlier epochs need not be spoken of any more
   struct LostLock {
-    std::uint64_t inode = 0;
+    std::uint64_t inode = 0;  // 0: before a restart
     LockRange range;
     std::uint64_t client = 0;
     std::uint64_t number = 0;
     Nanos when;
+    bool taken = false;  // others were granted these bytes since
   };
   std::deque<LostLock> lost_;  // the oldest first
   std::uint64_t next_session_ = 0;

@@ -54,6 +54,8 @@ class Purger {
   void named(std::uint64_t file) { held_.erase(file); }
   // A change was given up by its client, and may have been committed all the same.
   void look_again();
+  // After a restart, while clients claim what they have open.
+  [[nodiscard]] bool in_grace() const { return grace_; }
   // The file is removed and held, because it is open or may be.
   [[nodiscard]] bool holds(std::uint64_t file) const { return held_.contains(file); }
 

@@ -363,6 +363,8 @@ bool MetaSession::on_commit(const Frame& frame) {
   const std::uint64_t file = request->capability()->file();
   const std::string what = fmt::format("commit inode {}", file);
   Status status = check_own(*request->capability());
+  // Once the handle is closed nobody could renew it.
+  if (status.code() == Code::expired && service_.handles.has(name(), file)) status = {};
   if (status.ok() && (request->capability()->rights() & wire::kRightWrite) == 0) {
     status = Status(Code::bad_capability, "the file is not open for writing");
   }
@@ -395,6 +397,9 @@ bool MetaSession::on_claim(const Frame& frame) {
   const wire::Capability& capability = *request->capability();
   const std::uint64_t file = capability.file();
   Status status = check_own(capability);
+  // Whoever has the file open may have let it lie for long; after a restart only he knows.
+  if (status.code() == Code::expired && (service_.handles.has(name(), file) || service_.purger.in_grace()))
+    status = {};
   if (status.ok() && !service_.purger.holds(file)) status = check_there(file);
   if (status.ok())
     status = opened(request->handle(), file, (capability.rights() & wire::kRightWrite) != 0, false);

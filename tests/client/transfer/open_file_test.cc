@@ -62,6 +62,29 @@ TEST_F(OpenFileTest, ReadIsShortOnlyAtTheEndAndHolesAreZeros) {
   EXPECT_EQ(*run(file->read(1_GiB, back)), 0_B);
 }
 
+TEST_F(OpenFileTest, ACutBetweenTheMessagesOfAWriteLeavesAllOfItOrNothing) {
+  ClientOptions client;
+  client.piece = 4_KiB;
+  client.pieces_in_flight = 1;
+  SimClusterOptions options;
+  options.servers = 1;
+  start(options, client);
+  const auto other = make_client();
+  const std::vector<std::byte> content = random_bytes(64 * 1024, 3);
+  for (int delay = 0; delay < 60; ++delay) {
+    auto file = open("/f");
+    const Status written = run_with(file->write(0_B, content), Nanos(delay * 100'000),
+                                    [&] { EXPECT_TRUE(run(other->files().truncate("/f", 0_B)).ok()); });
+    ASSERT_TRUE(written.ok()) << written.to_string();
+    std::vector<std::byte> seen(content.size());
+    const auto got = run(file->read(0_B, seen));
+    ASSERT_TRUE(got.ok());
+    EXPECT_TRUE(*got == 0_B || (*got == Bytes(content.size()) && seen == content))
+        << "after " << delay << ": " << got->count();
+    ASSERT_TRUE(run(file->close()).ok());
+  }
+}
+
 TEST_F(OpenFileTest, EmptyTransfersDoNothing) {
   start();
   auto file = open("/a");

@@ -35,11 +35,19 @@ TEST(FaultSchedule, NothingAcknowledgedIsLostAndEveryOperationEnds) {
     sum.power_losses += report.counts.power_losses;
     sum.cuts += report.counts.cuts;
     sum.bytes_checked += report.counts.bytes_checked;
+    sum.client_deaths += report.counts.client_deaths;
+    sum.store_faults += report.counts.store_faults;
+    sum.failed_syncs += report.counts.failed_syncs;
+    sum.wrong_stores += report.counts.wrong_stores;
+    sum.lost_locks += report.counts.lost_locks;
     EXPECT_TRUE(report.outcome.ok()) << to_text(report);
   }
   std::cout << schedules << " schedules: " << sum.succeeded << " operations ok, " << sum.failed << " failed, "
             << sum.process_deaths << " deaths, " << sum.power_losses << " power losses, " << sum.cuts
-            << " cuts, " << sum.bytes_checked << " bytes checked\n";
+            << " cuts, " << sum.client_deaths << " deaths of clients, " << sum.store_faults
+            << " store faults, " << sum.failed_syncs << " failed syncs, " << sum.wrong_stores
+            << " wrong stores, " << sum.lost_locks << " lost locks, " << sum.bytes_checked
+            << " bytes checked\n";
   // The faults bite, and the work gets done all the same.
   EXPECT_GT(sum.process_deaths, schedules / 2);
   EXPECT_GT(sum.succeeded, 10 * sum.failed);

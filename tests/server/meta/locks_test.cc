@@ -70,6 +70,65 @@ TEST_F(MetaLocks, AfterARestartOnlyHoldersAreServedDuringTheGrace) {
   EXPECT_GE(simulation_.now() - before, options_.lock_grace - 1_s);
 }
 
+TEST_F(MetaLocks, WhatOthersHaveGotIsNotGivenBackAfterARestart) {
+  ASSERT_TRUE(start().ok());
+  Client gone = connect(0, 1);
+  Client other = connect(0, 2);
+  const wire::Capability capability = open_file(gone);
+  ASSERT_TRUE(lock(gone, capability, 1, 1_s).ok());
+  ASSERT_TRUE(lock(other, capability, 7, 100_s).ok()) << "the lease of the first is over";
+  ASSERT_TRUE(unlock(other, 7).ok());
+  for (int restart = 0; restart < 2; ++restart) {
+    stop();
+    ASSERT_TRUE(start().ok());
+    gone = connect(0, 1);
+    EXPECT_EQ(lock(gone, capability, 1, 1_s, true).code(), Code::stale);
+  }
+}
+
+TEST_F(MetaLocks, WhatNobodyElseGotIsGivenBackAfterARestart) {
+  ASSERT_TRUE(start().ok());
+  Client holder = connect(0, 1);
+  const wire::Capability capability = open_file(holder);
+  ASSERT_TRUE(lock(holder, capability, 1, 1_s).ok());
+  holder = connect(0, 1);  // which loses it
+  stop();
+  ASSERT_TRUE(start().ok());
+  holder = connect(0, 1);
+  EXPECT_TRUE(lock(holder, capability, 1, 1_s, true).ok());
+}
+
+TEST_F(MetaLocks, WhoeverHoldsALockMayAskWhetherHeDoes) {
+  ASSERT_TRUE(start().ok());
+  Client holder = connect(0, 1);
+  const wire::Capability capability = open_file(holder);
+  ASSERT_TRUE(lock(holder, capability, 1, 1_s).ok());
+  EXPECT_TRUE(lock(holder, capability, 1, 1_s, true).ok());
+  EXPECT_EQ(lock(holder, capability, 2, 1_s, true).code(), Code::stale);
+  ASSERT_TRUE(unlock(holder, 1).ok());
+  EXPECT_EQ(lock(holder, capability, 1, 1_s, true).code(), Code::stale);
+}
+
+TEST_F(MetaLocks, ASilentHolderKeepsItsPlacesInQueues) {
+  ASSERT_TRUE(start().ok());
+  Client silent = connect(0, 1);
+  Client other = connect(0, 2);
+  const wire::Capability capability = open_file(silent);
+  ASSERT_TRUE(lock(silent, capability, 1, 1_s).ok());
+  Builder builder;
+  builder.Finish(wire::CreateLockRequest(builder, &capability, 2, 0, 100, true, false, (1000_s).count()));
+  std::optional<Result<Channel::Reply>> waiting;
+  Scope scope(simulation_.executor());
+  const auto keep = [](Channel& channel, std::span<const std::byte> message,
+                       std::optional<Result<Channel::Reply>>& reply) -> Task<void> {
+    reply.emplace(co_await channel.call(wire::request_type(wire::Type::lock), message));
+  };
+  scope.spawn(keep(*silent.channel, wire::bytes(builder), waiting));
+  EXPECT_TRUE(lock(other, capability, 1, 100_s).ok());
+  ASSERT_TRUE(waiting.has_value() && waiting->ok()) << "it was before the other";
+  EXPECT_TRUE(wire::status_of(*wire::parse<wire::LockReply>((*waiting)->payload)).ok());
+}
+
 TEST_F(MetaLocks, WithoutLocksARestartNeedsNoGrace) {
   ASSERT_TRUE(start().ok());
   stop();

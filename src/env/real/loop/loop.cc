@@ -19,6 +19,7 @@ constexpr std::uint32_t kReadEvents = EPOLLIN | EPOLLRDHUP | EPOLLET;
 constexpr int kEventsPerTurn = 64;
 constexpr std::uint32_t kMostSpinMisses = 10;
 constexpr Nanos kGaveWay = 300_us;
+constexpr Nanos kLongestSleep = 1_s;  // of a clock that may stand still, while timers run
 
 template <typename ClockType>
 Nanos since_epoch() {
@@ -43,8 +44,10 @@ void RealClock::turn_begins() {
   attended_ = time;
 }
 
-void RealClock::turn_ends() {
-  if (may_stand_still()) attended_ = steady();
+void RealClock::turn_ends(Nanos due) {
+  if (!may_stand_still()) return;
+  attended_ = steady();
+  if (due != Nanos::max()) away_ += std::max(Nanos(0), attended_ - due - gap_);
 }
 
 Nanos RealClock::wall() const { return since_epoch<std::chrono::system_clock>(); }
@@ -69,9 +72,11 @@ void Loop::wait(Nanos timeout) {
   clock_.turn_begins();
   if (executor_.next_deadline() != Nanos::max()) {
     timeout = std::min(timeout, std::max(Nanos(0), executor_.next_deadline() - clock_.now()));
+    if (clock_.may_stand_still()) timeout = std::min(timeout, kLongestSleep);
   }
+  const Nanos due = timeout == Nanos::max() ? timeout : clock_.steady() + timeout;
   wait_for_events(timeout);
-  clock_.turn_ends();
+  clock_.turn_ends(due);
   if (executor_.next_deadline() != Nanos::max()) executor_.fire_due(clock_.now());
 }
 

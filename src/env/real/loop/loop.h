@@ -30,6 +30,7 @@ class RealClock final : public Clock {
 
   // For a loop that is driven only now and then, when somebody calls in: so long after the end of a turn the clock
   // stands still until the next. What a peer said meanwhile lies unread, so the time is not a silence of the peer's.
+  // The same holds for the time in which the process is stopped (SIGSTOP), but for a second at most.
   void stand_still_after(Nanos gap) {
     gap_ = gap;
     attended_ = steady();
@@ -39,7 +40,8 @@ class RealClock final : public Clock {
   friend class Loop;
   [[nodiscard]] bool may_stand_still() const { return gap_ != Nanos::max(); }
   void turn_begins();
-  void turn_ends();
+  // `due`: when it would have ended if nothing had happened, in steady time; max() if that was open.
+  void turn_ends(Nanos due);
 
   Nanos gap_ = Nanos::max();
   Nanos attended_;  // in steady time: when the last turn ended

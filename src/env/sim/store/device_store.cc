@@ -55,21 +55,33 @@ Task<Result<Bytes>> DeviceStore::length_of(ObjectId object) {
 // size 0 nothing is kept, nor are inodes modelled.
 Task<void> DeviceStore::need_inode(ObjectId object) {
   const ObjectRef state = this->state(object);
-  if (state->inode || !options_.inodes || options_.cache.size == Bytes()) co_return;
-  if (state->inode_read) {
+  if (!options_.inodes || options_.cache.size == Bytes()) co_return;
+  while (!state->inode && state->inode_read) {
     const std::shared_ptr<Event> read = state->inode_read;
     co_await read->wait();
-    co_return;
   }
-  const std::shared_ptr<Event> read = state->inode_read = std::make_shared<Event>(clock_.executor());
+  if (state->inode) co_return;
+  // Whoever waits for it is woken, also when the request that asked for it ends with its server: then another asks.
+  struct Reading {
+    explicit Reading(Object& of, Executor& executor) : object(of) {
+      object.inode_read = std::make_shared<Event>(executor);
+    }
+    Reading(const Reading&) = delete;
+    Reading& operator=(const Reading&) = delete;
+    ~Reading() {
+      const std::shared_ptr<Event> read = std::move(object.inode_read);
+      object.inode_read.reset();
+      read->set();
+    }
+    Object& object;
+  };
+  const Reading reading(*state, clock_.executor());
   IoDescription what;
   what.stream = object.value;
   what.address = placement_.locate(object, Bytes()) + options_.placement.extent / 2;
   what.length = Bytes(kCachePage);
   co_await queue_.io(what);
   state->inode = true;
-  state->inode_read.reset();
-  read->set();
 }
 
 bool DeviceStore::cold(ObjectId object) const {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <array>
@@ -59,6 +60,29 @@ TEST(Loop, TimeInWhichNobodyDrivesItDoesNotCountBeyondTheGap) {
   // Driven, it goes on.
   loop.run(sleep_and_measure(loop.clock(), 40_ms));
   EXPECT_TRUE(over);
+}
+
+// As a process that is stopped while it waits.
+TEST(Loop, TimeInWhichTheProcessIsStoppedDoesNotCountBeyondASecond) {
+  Loop loop;
+  loop.clock().stand_still_after(5_ms);
+  static Loop* const kStopped = &loop;
+  struct sigaction action = {};
+  action.sa_handler = [](int /*signal*/) { compute(*kStopped, 2_s); };
+  struct sigaction before = {};
+  ASSERT_EQ(sigaction(SIGALRM, &action, &before), 0);
+  Scope scope(loop.executor());
+  bool over = false;
+  scope.spawn(sleep_for(loop.clock(), 1500_ms, over));
+  const Nanos start = loop.clock().now();
+  const Nanos steady = loop.clock().steady();
+  const itimerval once{{0, 0}, {0, 20'000}};
+  ASSERT_EQ(setitimer(ITIMER_REAL, &once, nullptr), 0);
+  loop.run_once(10_s);
+  ASSERT_EQ(sigaction(SIGALRM, &before, nullptr), 0);
+  EXPECT_GE(loop.clock().steady() - steady, 2_s);
+  EXPECT_LE(loop.clock().now() - start, 1100_ms);
+  EXPECT_FALSE(over);
 }
 
 TEST(Loop, ShortGapsCount) {
