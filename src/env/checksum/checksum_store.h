@@ -6,7 +6,7 @@
 // a sum is not checked: it gets one when it is written or read as a whole, or verified.
 //
 // Reading. The sum of a block is compared before its bytes are given to the sink. Of a block that is read in part the
-// rest is read too, unless it was found good within the last second (a disk that changes a byte does not do it while the
+// rest is read too, unless it was found good within the last 10 s (a disk that changes a byte does not do it while the
 // block is in memory, where it was read from). What does not agree is read again when no write touches it, so that only
 // bytes at rest are called rotten: Code::corrupt, with object and offset.
 //
@@ -47,7 +47,7 @@ struct ChecksumOptions {
   // `oldest` at the latest.
   Nanos quiet = 30_s;
   Nanos oldest = 120_s;
-  Nanos trusted = 1_s;  // how long a block that was checked counts as good for those who read parts of it
+  Nanos trusted = 10_s;  // how long a block that was checked counts as good for those who read parts of it
   std::size_t regions = 8'192;  // of sums kept in memory while nobody uses them, 4 KiB each
   Log log;
 };

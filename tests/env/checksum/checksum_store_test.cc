@@ -280,7 +280,7 @@ TEST_F(ChecksumStoreTest, ABlockThatWasJustCheckedIsNotReadAgainForAPartOfIt) {
   ASSERT_TRUE(run(read_bytes(store, kObject, 0_B, 4_KiB)).ok());
   faulty.fail(StoreOperation::read, Code::io_error, 1, 1);  // the second one from here on
   ASSERT_TRUE(run(read_bytes(store, kObject, 4_KiB, 4_KiB)).ok());
-  ASSERT_TRUE(run(sleep(clock_, 2_s)).ok());
+  ASSERT_TRUE(run(sleep(clock_, 11_s)).ok());
   EXPECT_EQ(run(read_bytes(store, kObject, 4_KiB, 4_KiB)).code(), Code::io_error);
   flip(Bytes(60'000));
   EXPECT_EQ(run(read_bytes(store, kObject, 4_KiB, 4_KiB)).code(), Code::corrupt);
