@@ -41,6 +41,7 @@ constexpr std::array kTable = {
     Row{Code::read_only, "read_only", EROFS},
     Row{Code::unsupported, "unsupported", ENOTSUP},
     Row{Code::internal, "internal", EPROTO},
+    Row{Code::corrupt, "corrupt", EIO},
 };
 
 constexpr bool in_order() {

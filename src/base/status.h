@@ -43,6 +43,7 @@ enum class Code : std::uint16_t {
   read_only = 23,
   unsupported = 24,
   internal = 25,
+  corrupt = 26,  // stored bytes are not those that were written
 };
 
 // "not_found" and so on: stable, for logs and --json.

@@ -20,11 +20,13 @@ bool has_room(const std::string& directory, Bytes room) {
 
 }  // namespace
 
-Result<std::unique_ptr<TemporaryDirectory>> TemporaryDirectory::create(const std::string& prefix,
-                                                                       Bytes room) {
+Result<std::unique_ptr<TemporaryDirectory>> TemporaryDirectory::create(const std::string& prefix, Bytes room,
+                                                                       const std::string& wanted) {
   const char* variable = std::getenv("TMPDIR");
   const std::string fallback = variable != nullptr && *variable != 0 ? variable : "/tmp";
-  const std::string parent = has_room("/dev/shm", room) ? "/dev/shm" : fallback;
+  const std::string parent = !wanted.empty() ? wanted : has_room("/dev/shm", room) ? "/dev/shm" : fallback;
+  if (!has_room(parent, room) && !wanted.empty())
+    return Status(Code::no_space, fmt::format("{} has not {} free", parent, to_string(room)));
   if (!has_room(parent, room)) {
     return Status(Code::no_space,
                   fmt::format("neither /dev/shm nor {} has {} free", parent, to_string(room)));

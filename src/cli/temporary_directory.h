@@ -11,8 +11,9 @@ namespace tutti::cli {
 
 class TemporaryDirectory {
  public:
-  // In /dev/shm if `room` is free there, else in $TMPDIR or /tmp.
-  static Result<std::unique_ptr<TemporaryDirectory>> create(const std::string& prefix, Bytes room);
+  // In `parent`; if that is empty, in /dev/shm if `room` is free there, else in $TMPDIR or /tmp.
+  static Result<std::unique_ptr<TemporaryDirectory>> create(const std::string& prefix, Bytes room,
+                                                            const std::string& parent = {});
   TemporaryDirectory(const TemporaryDirectory&) = delete;
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
   ~TemporaryDirectory();

@@ -88,6 +88,7 @@ void read_service(ConfigReader& file, ClusterConfig& config) {
   config.log_level = file.choice("log_level", config.log_level, levels());
   config.mover = file.choice("mover", config.mover, movers());
   config.device = file.choice("device", config.device, modelled_devices());
+  config.checksums = file.choice("checksums", config.checksums, kinds_of_checksums());
   config.capability_lifetime =
       file.duration("capability_lifetime", config.capability_lifetime, 1_s, 604800_s);
   config.open_grace = file.duration("open_grace", config.open_grace, 1_s, 604800_s);
@@ -227,6 +228,11 @@ Status replace_file(const std::string& path, const std::string& text, std::uint3
 
 }  // namespace
 
+const std::vector<std::string>& kinds_of_checksums() {
+  static const std::vector<std::string> kinds = {"auto", "on", "off"};
+  return kinds;
+}
+
 const std::vector<std::string>& modelled_devices() {
   static const std::vector<std::string> kDevices = {"none", "hdd", "ssd"};
   return kDevices;
@@ -291,6 +297,7 @@ stripe_count = {}          # servers a new file is spread over; 0: all
 log_level = "{}"        # debug, info, warn, error
 mover = "{}"       # bulk data: automatic, cma (cross-memory attach), socket
 device = "{}"           # a modelled disk under the data servers, in real time: none, hdd, ssd
+checksums = "{}"        # of the stored bytes: auto (where objects are on a disk), on, off
 capability_lifetime = "{}s"
 open_grace = "{}s"          # removed files that a client which is away has open are kept so long
 max_request_age = "{}s"
@@ -301,7 +308,7 @@ read_grant = {}    # how far local readers of objects in memory read on without 
 metadata_limit = {}
 )",
       kStateFormat, id, meta, alone, servers, policy, stripe_size.count(), stripe_count, log_level, mover,
-      device, capability_lifetime.count() / 1'000'000'000, open_grace.count() / 1'000'000'000,
+      device, checksums, capability_lifetime.count() / 1'000'000'000, open_grace.count() / 1'000'000'000,
       max_request_age.count() / 1'000'000'000, max_queued, max_queued_per_session, queue_memory.count(),
       read_grant.count(), metadata_limit.count());
   const std::string identity = identity_text(*this, std::filesystem::path(path).parent_path());

@@ -32,6 +32,7 @@ struct ClusterConfig {
   std::uint32_t stripe_count = 0;  // 0: all servers
   std::string log_level = "info";
   std::string device = "none";      // a modelled disk under the data servers, in real time: none, hdd, ssd
+  std::string checksums = "auto";   // of objects: auto (on disks), on, off
   std::string mover = "automatic";  // how bulk data travels: automatic, cma, socket
   Nanos capability_lifetime = 3600_s;
   Nanos open_grace = 60_s;  // how long the open files of a client that is away, or of a restart, are kept
@@ -72,6 +73,9 @@ struct ClusterConfig {
 
 // What ClusterConfig::device may be.
 const std::vector<std::string>& modelled_devices();
+
+// What ClusterConfig::checksums may be.
+const std::vector<std::string>& kinds_of_checksums();
 
 // A stripe size that Layout accepts; the message says which ones it does.
 Status check_stripe_size(Bytes size);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "daemon/checksums.h"
 #include "env/real/store/file_store.h"
 #include "env/sim/device/hdd.h"
 #include "env/sim/device/parameters.h"
@@ -86,7 +87,10 @@ Status serve_data(Daemon& daemon, std::uint32_t index) {
                           (config.device == "none" && on_rotating_disk(daemon.state.store_path(daemon.name)));
   auto policy = make_request_policy(for_device(config.policy, rotational));
   if (!policy.ok()) return policy.status();
-  const auto modelled = modelled_device(daemon.loop.clock(), **store, config.device);
+  const auto checksums = Checksums::open(daemon, **store, daemon.state.store_path(daemon.name));
+  if (!checksums.ok()) return checksums.status();
+  Store& trusted = *checksums ? (*checksums)->store() : **store;
+  const auto modelled = modelled_device(daemon.loop.clock(), trusted, config.device);
   DataServerOptions options;
   options.index = index;
   options.cluster = config.id;
@@ -101,7 +105,7 @@ Status serve_data(Daemon& daemon, std::uint32_t index) {
   options.metadata = config.meta;
   options.rotational = rotational;
   options.applications = config.applications;
-  DataServer server(daemon.env(), modelled ? static_cast<Store&>(*modelled) : **store, *std::move(policy),
+  DataServer server(daemon.env(), modelled ? static_cast<Store&>(*modelled) : trusted, *std::move(policy),
                     daemon.key, options);
   auto listeners = listen(daemon, config.data[index]);
   if (!listeners.ok()) return listeners.status();
@@ -109,7 +113,9 @@ Status serve_data(Daemon& daemon, std::uint32_t index) {
   std::vector<Task<Status>> serving;
   serving.push_back(server.refused());
   for (auto& each : *listeners) serving.push_back(server.serve(std::move(each)));
-  return serve_until_signal(daemon, std::move(serving), server.decided());
+  Status served = serve_until_signal(daemon, std::move(serving), server.decided());
+  if (*checksums) (*checksums)->settle(daemon.loop);
+  return served;
 }
 
 }  // namespace tutti

@@ -28,6 +28,19 @@ Task<Result<check::ServerObjects>> list_store(Store& store) {
   co_return held;
 }
 
+template <typename Reply>
+Task<Result<Channel::Reply>> ask_about(Env env, const ServerKey& key, Channel& channel, wire::Type type,
+                                       std::uint32_t right, ObjectId object) {
+  const Nanos wall = env.clock.wall();
+  const wire::Capability capability = key.sign(object.value, right, 0, wall + kCapabilityLifetime);
+  const wire::Tag tag(0, wall.count(), 0, object.value, 0);
+  flatbuffers::FlatBufferBuilder message(256);
+  message.Finish(wire::CreateObjectRequest(message, &capability, &tag));
+  co_return co_await ask_peer<Reply>(env, channel, type, message, kPatience);
+}
+
+}  // namespace
+
 Task<Result<check::ServerObjects>> list_server(Env env, const ServerKey& key, Channel& channel) {
   check::ServerObjects held;
   std::uint64_t after = 0;
@@ -48,19 +61,6 @@ Task<Result<check::ServerObjects>> list_server(Env env, const ServerKey& key, Ch
     if (!page->more() || page->objects()->size() == 0) co_return held;
   }
 }
-
-template <typename Reply>
-Task<Result<Channel::Reply>> ask_about(Env env, const ServerKey& key, Channel& channel, wire::Type type,
-                                       std::uint32_t right, ObjectId object) {
-  const Nanos wall = env.clock.wall();
-  const wire::Capability capability = key.sign(object.value, right, 0, wall + kCapabilityLifetime);
-  const wire::Tag tag(0, wall.count(), 0, object.value, 0);
-  flatbuffers::FlatBufferBuilder message(256);
-  message.Finish(wire::CreateObjectRequest(message, &capability, &tag));
-  co_return co_await ask_peer<Reply>(env, channel, type, message, kPatience);
-}
-
-}  // namespace
 
 class ObjectLists::Held {
  public:

@@ -9,12 +9,17 @@
 #include "base/status.h"
 #include "client/cluster_config.h"
 #include "daemon/state_directory.h"
+#include "env/channel.h"
+#include "env/env.h"
 #include "env/real/loop/loop.h"
 #include "env/real/network/socket_network.h"
 #include "server/capability.h"
 #include "server/check/check.h"
 
 namespace tutti {
+
+// What a server that runs says, page by page, to who shows the servers' key.
+Task<Result<check::ServerObjects>> list_server(Env env, const ServerKey& key, Channel& channel);
 
 // A server that runs is asked, with the servers' key; the store of one that does not is opened, if it is in the state
 // directory. Where neither can be done the list says why.

@@ -114,6 +114,7 @@ struct StoreTraits {
   bool shareable = false;  // objects may be read by others on this host: share() is worth asking
   bool cold = false;       // objects may be cold: cold() is worth asking
   bool addresses = false;  // bytes have a place on a device: locate() is worth asking
+  bool checksums = false;  // bytes that changed on the device are found: Code::corrupt, and verify()
   auto operator<=>(const StoreTraits&) const = default;
 };
 
@@ -121,6 +122,13 @@ struct StoreTraits {
 struct ReadResult {
   Bytes bytes;               // in all
   Bytes end = Bytes::max();  // the lowest offset of the object that was asked for and is past its end
+};
+
+// What verify() found.
+struct Scrubbed {
+  Bytes checked;              // bytes that agree with their checksums
+  Bytes summed;               // bytes that had none, and have one now
+  std::vector<Bytes> rotten;  // where the blocks begin that do not agree, ascending
 };
 
 class Store {
@@ -136,7 +144,7 @@ class Store {
   // be empty; the list stays until the operation has ended.
   //
   // Delivers less at the end of the object, nothing if there is none. Holes read as zeros. An error of the sink ends the
-  // read and is returned.
+  // read and is returned. Code::corrupt if the device gave other bytes than were written.
   virtual Task<Result<ReadResult>> read(ObjectId object, std::span<const Extent> extents, Sink& sink) = 0;
   // All or an error; after an error any part of the extents may hold old or new bytes, or zeros if it was past the
   // end. An error of the source ends the write and is returned. Where extents overlap the later one wins.
@@ -172,6 +180,8 @@ class Store {
     if (!end->has_value() || **end <= offset) co_return std::optional<Bytes>();
     co_return std::optional(offset);
   }
+  // Compares a range of the object with its checksums, where the store keeps some.
+  virtual Task<Result<Scrubbed>> verify(ObjectId /*object*/, Extent /*range*/) { co_return Scrubbed(); }
   // In ascending order.
   virtual Task<Result<std::vector<ObjectId>>> list() = 0;
   virtual Result<StoreSpace> space() = 0;

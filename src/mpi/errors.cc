@@ -42,6 +42,7 @@ int error_class(const Status& status) {
     case Code::internal:
       return MPI_ERR_INTERN;
     case Code::io_error:
+    case Code::corrupt:
     case Code::unavailable:
     case Code::timed_out:
     case Code::cancelled:

@@ -19,6 +19,14 @@ std::uint64_t mark_of(const EnrolMessage& message) {
                             .take());
 }
 
+std::uint64_t mark_of(const ScrubMessage& message) {
+  return message_digest(meta::Encoder()
+                            .number(message.object.value)
+                            .number(message.range.offset.count())
+                            .number(message.range.length.count())
+                            .take());
+}
+
 }  // namespace
 
 EnrolMessage shown_by(const Store& store) {
@@ -61,6 +69,27 @@ Result<std::uint64_t> read_list_objects(const ServerKey& key, std::span<const st
     return Status(Code::malformed, "list objects request");
   TUTTI_TRY(key.check(*request->capability(), wire::kRightCheck, wall));
   if (request->capability()->file() == request->after()) return request->after();
+  return Status(Code::bad_capability, "the capability was made for another message");
+}
+
+flatbuffers::FlatBufferBuilder scrub_message(const ServerKey& key, const ScrubMessage& message, Nanos wall) {
+  const wire::Capability capability = key.sign(mark_of(message), wire::kRightCheck, 0, wall + kLifetime);
+  flatbuffers::FlatBufferBuilder builder(128);
+  builder.Finish(wire::CreateScrubRequest(builder, &capability, message.object.value,
+                                          message.range.offset.count(), message.range.length.count()));
+  return builder;
+}
+
+Result<ScrubMessage> read_scrub(const ServerKey& key, std::span<const std::byte> payload, Nanos wall) {
+  const auto* request = wire::parse<wire::ScrubRequest>(payload);
+  if (request == nullptr || request->capability() == nullptr || request->offset() > wire::kMaxOffset ||
+      request->length() > wire::kMaxScrub) {
+    return Status(Code::malformed, "scrub request");
+  }
+  const ScrubMessage message{ObjectId{request->object()},
+                             {Bytes(request->offset()), Bytes(request->length())}};
+  TUTTI_TRY(key.check(*request->capability(), wire::kRightCheck, wall));
+  if (request->capability()->file() == mark_of(message)) return message;
   return Status(Code::bad_capability, "the capability was made for another message");
 }
 

@@ -29,6 +29,14 @@ flatbuffers::FlatBufferBuilder list_objects_message(const ServerKey& key, std::u
 // The id after which to list. Errors as above.
 Result<std::uint64_t> read_list_objects(const ServerKey& key, std::span<const std::byte> payload, Nanos wall);
 
+struct ScrubMessage {
+  ObjectId object;
+  Extent range;
+};
+flatbuffers::FlatBufferBuilder scrub_message(const ServerKey& key, const ScrubMessage& message, Nanos wall);
+// Errors as above.
+Result<ScrubMessage> read_scrub(const ServerKey& key, std::span<const std::byte> payload, Nanos wall);
+
 inline Uuid from_wire(const wire::Uuid* uuid) {
   return uuid == nullptr ? Uuid() : Uuid{uuid->high(), uuid->low()};
 }

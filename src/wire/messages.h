@@ -35,6 +35,7 @@ enum class Type : std::uint16_t {
   next_data = 88,
   fence = 89,
   list_objects = 90,
+  scrub = 91,
   policy_change = 95,
   advice = 96,
   open = 100,
@@ -69,15 +70,15 @@ constexpr std::uint16_t reply_type(Type type) {
 enum Right : std::uint32_t {
   kRightRead = 1,
   kRightWrite = 2,
-  kRightLength = 4,   // to ask for the length, as stat does
-  kRightFence = 512,  // servers among themselves: these locks were lost
-  kRightKeep = 256,   // may keep what it reads from: it is the owner's, who may read it whatever its mode is
-  kRightRemove = 8,   // servers among themselves
-  kRightPolicy = 16,  // the same: to change the request policy,
-  kRightJoin = 32,    // to be a data server of this number,
-  kRightAdvise = 64,  // to advise data servers,
-  kRightEnrol = 128,  // to show a store,
-  kRightCheck = 256,  // to list objects
+  kRightLength = 4,    // to ask for the length, as stat does
+  kRightFence = 512,   // servers among themselves: these locks were lost
+  kRightKeep = 256,    // may keep what it reads from: it is the owner's, who may read it whatever its mode is
+  kRightRemove = 8,    // servers among themselves
+  kRightPolicy = 16,   // the same: to change the request policy,
+  kRightJoin = 32,     // to be a data server of this number,
+  kRightAdvise = 64,   // to advise data servers,
+  kRightEnrol = 128,   // to show a store,
+  kRightCheck = 1024,  // to list objects and to have them verified
 };
 
 enum NodeType : std::uint8_t { kFile = 1, kDirectory = 2, kSymlink = 3 };
@@ -125,11 +126,12 @@ inline constexpr std::uint64_t kMaxOffset = 1ULL << 62U;     // end of the large
 inline constexpr std::uint32_t kMaxInline = 16U << 10U;
 inline constexpr std::uint32_t kMaxListEntries = 1000;
 inline constexpr std::uint32_t kMaxListObjects = 4096;
-inline constexpr std::size_t kMaxLostLocks = 64;    // of one fence
-inline constexpr std::size_t kMaxSlices = 4096;     // of one advice
-inline constexpr std::size_t kMaxPlan = 64;         // steps of one advice
-inline constexpr std::size_t kMaxRemoved = 4096;    // files of one removal
-inline constexpr std::size_t kMaxStatistics = 256;  // applications in one message
+inline constexpr std::uint64_t kMaxScrub = 16ULL << 20U;  // bytes of one request to verify
+inline constexpr std::size_t kMaxLostLocks = 64;          // of one fence
+inline constexpr std::size_t kMaxSlices = 4096;           // of one advice
+inline constexpr std::size_t kMaxPlan = 64;               // steps of one advice
+inline constexpr std::size_t kMaxRemoved = 4096;          // files of one removal
+inline constexpr std::size_t kMaxStatistics = 256;        // applications in one message
 inline constexpr std::uint64_t kRootInode = 1;
 inline constexpr std::uint32_t kAdviceVersion = 1;
 // On the session of a data server with the coordinator both sides ask. The coordinator's ids begin here, so that they

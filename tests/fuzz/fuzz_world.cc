@@ -198,6 +198,15 @@ class World {
     const auto* made = wire::parse<wire::ListObjectsRequest>(wire::bytes(genuine));
     *const_cast<wire::Capability*>(request->capability()) = *made->capability();
   }
+  void sign_scrub(std::span<std::byte> bytes) {
+    const auto* request = wire::parse<wire::ScrubRequest>(bytes);
+    if (request == nullptr || request->capability() == nullptr) return;
+    const ScrubMessage message{ObjectId{request->object()},
+                               {Bytes(request->offset()), Bytes(request->length())}};
+    const auto genuine = scrub_message(key_, message, clock_.wall());
+    const auto* made = wire::parse<wire::ScrubRequest>(wire::bytes(genuine));
+    *const_cast<wire::Capability*>(request->capability()) = *made->capability();
+  }
   void sign_advice(std::span<std::byte> bytes) {
     const auto* request = wire::parse<wire::AdviceRequest>(bytes);
     if (request == nullptr || request->capability() == nullptr || !wire::aligned(request->slices()) ||
@@ -244,6 +253,8 @@ class World {
         return sign_enrol(bytes);
       case wire::Type::list_objects:
         return sign_list_objects(bytes);
+      case wire::Type::scrub:
+        return sign_scrub(bytes);
       case wire::Type::advice:
         return sign_advice(bytes);
       case wire::Type::policy_change:

@@ -162,6 +162,7 @@ void other_seeds(const std::filesystem::path& directory) {
     b.Finish(wire::CreateEnrolRequest(b, &capability, 0, &uuid, &metadata, 5, false));
   });
   make("list_objects", [&](Builder& b) { b.Finish(wire::CreateListObjectsRequest(b, &capability, 0, 100)); });
+  make("scrub", [&](Builder& b) { b.Finish(wire::CreateScrubRequest(b, &capability, 5, 0, 65536)); });
   make("statistics", [](Builder& b) {
     const std::vector<wire::ApplicationStatistics> rows = {{7, 1, 4096, 1000, 1, 512, 0, 1},
                                                            {8, 2, 8192, 2000, 0, 0, 3, 0}};

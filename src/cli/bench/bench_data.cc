@@ -24,6 +24,8 @@ struct BenchDataOptions {
   int rounds = 7;
   std::string only;  // points whose names begin so
   std::string protect = "none";
+  std::string checksums = "auto";
+  std::string place;  // where the cluster's files are; empty: in memory if there is room
   bool json = false;
 };
 
@@ -178,13 +180,15 @@ Status measure_small(const StateDirectory& state, BenchWorkers& workers, Json& m
 // A cluster whose clients come by the local path, or by TCP over the loopback device.
 Result<std::vector<Point>> measure(const Globals& globals, const BenchDataOptions& options, bool tcp,
                                    Json& measured) {
-  auto directory = TemporaryDirectory::create("tutti-bench", Bytes(3 * kFileSize + (64ULL << 20U)));
+  auto directory =
+      TemporaryDirectory::create("tutti-bench", Bytes(3 * kFileSize + (64ULL << 20U)), options.place);
   if (!directory.ok()) return directory.status();
   const TemporaryCluster cluster(*std::move(directory));
   UpOptions up;
   up.servers = kServers;
   up.loopback_tcp = tcp;
   up.protect = options.protect;
+  up.checksums = options.checksums;
   const auto config = bring_up(globals, cluster.state(), up);
   if (!config.ok()) return config.status();
   auto client = Client::open(globals, config->config);
@@ -269,6 +273,11 @@ void add_bench_data(Command& bench) {
   data.option("--protect", options->protect, "Frames by TCP: none, authenticate")
       .one_of({"none", "authenticate"})
       .show_default();
+  data.option("--checksums", options->checksums, "Of the stored bytes: auto (on a disk), on, off")
+      .one_of(kinds_of_checksums())
+      .show_default();
+  data.option("--place", options->place,
+              "Directory, on the file system to measure (/dev/shm if it has room)");
   data.flag("--json", options->json, "Print JSON");
   data.action([&globals = bench.globals(), options] { return run_bench_data(globals, *options); });
 }

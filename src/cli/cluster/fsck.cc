@@ -4,12 +4,12 @@
 #include <memory>
 
 #include "cli/cluster/choose_directory.h"
+#include "cli/cluster/read_metadata.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "client/cluster_config.h"
 #include "daemon/object_lists.h"
 #include "env/real/kv/lmdb_kv.h"
-#include "env/real/kv/lmdb_snapshot.h"
 #include "server/check/repair.h"
 
 namespace tutti::cli {
@@ -34,17 +34,6 @@ constexpr std::size_t kShown = 100;  // of one kind; JSON has them all
 bool of_object(Problem problem) {
   return problem == Problem::object_without_file || problem == Problem::object_newer_than_backup ||
          problem == Problem::object_outside_layout;
-}
-
-Result<check::Snapshot> read_metadata(const StateDirectory& state) {
-  const auto kv = LmdbSnapshot::open(state.store_path("meta"));
-  if (!kv.ok()) return kv.status().with_context("fsck runs on the metadata server's host");
-  Result<check::Snapshot> snapshot = Status(Code::internal, "nothing was read");
-  TUTTI_TRY((*kv)->view([&](const KvReader& reader) {
-    snapshot = check::take_snapshot(reader);
-    return snapshot.status();
-  }));
-  return snapshot;
 }
 
 // An object whose file was removed after the objects were listed is gone, or will be in a moment.
@@ -112,7 +101,7 @@ Result<Outcome> run_check(const Globals& globals, const FsckOptions& options) {
   ObjectLists lists(*state, *config, *key);
   const auto objects = lists.list();
   const auto snapshot = read_metadata(*state);
-  if (!snapshot.ok()) return snapshot.status();
+  if (!snapshot.ok()) return snapshot.status().with_context("fsck runs on the metadata server's host");
   Outcome outcome;
   outcome.report = check::check(*snapshot, objects);
   TUTTI_TRY(drop_removed(lists, outcome.report.problems));

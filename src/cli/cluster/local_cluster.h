@@ -22,6 +22,7 @@ struct UpOptions {
   std::optional<std::uint32_t> stripe_count;
   std::optional<std::string> log_level;
   std::optional<std::string> device;
+  std::optional<std::string> checksums;
   std::optional<std::string> coordinator;  // of a new cluster: "meta" or "alone"
   bool loopback_tcp =
       false;  // a new cluster whose clients come by TCP over the loopback device, as if from afar

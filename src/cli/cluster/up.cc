@@ -51,6 +51,7 @@ Status apply(const UpOptions& options, ClusterConfig& config) {
   }
   if (options.log_level) config.log_level = *options.log_level;
   if (options.device) config.device = *options.device;
+  if (options.checksums) config.checksums = *options.checksums;
   return {};
 }
 
@@ -162,7 +163,7 @@ Status update_cluster(const StateDirectory& state, const UpOptions& options, boo
                                        *options.coordinator, state.path())};
   }
   if (!options.policy && !options.stripe_size && !options.stripe_count && !options.log_level &&
-      !options.device) {
+      !options.device && !options.checksums) {
     return {};
   }
   if (running) {
@@ -320,6 +321,9 @@ void add_up(Command& root) {
   up.option("--device", options->device,
             "A modelled disk under the data servers, in real time: none, hdd, ssd")
       .one_of(modelled_devices());
+  up.option("--checksums", options->checksums,
+            "Of the stored bytes: auto (where objects are on a disk), on, off")
+      .one_of(kinds_of_checksums());
   up.option("--coordinator", options->coordinator,
             "Of a new cluster: meta (the metadata server coordinates) or alone (in a daemon of its own)")
       .one_of({"meta", "alone"});

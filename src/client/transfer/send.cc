@@ -1,5 +1,7 @@
 #include "client/transfer/send.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -93,6 +95,10 @@ Answer PieceRequest::ended(Result<Channel::Reply>& reply, const std::shared_ptr<
   if (answer.status.ok()) return sending_.write ? wrote(*message) : read(*message, channel, asked);
   if (answer.status.code() == Code::stale && sending_.lock.number() != 0)
     sending_.file.locks.lose(sending_.lock.number());
+  if (answer.status.code() == Code::corrupt && message != nullptr && message->rotten() < wire::kMaxOffset) {
+    const Bytes offset = sending_.file.layout().file_offset(piece_.slot, Bytes(message->rotten()));
+    answer.status = answer.status.with_context(fmt::format("file offset {}", offset.count()));
+  }
   if (answer.next == Next::finish) answer.status = answer.status.with_context(server().name());
   return answer;
 }

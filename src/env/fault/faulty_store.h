@@ -63,6 +63,9 @@ class FaultyStore final : public Store {
   [[nodiscard]] const StoreIdentity& identity() const override { return inner_.identity(); }
   Status bind(const Uuid& metadata) override { return inner_.bind(metadata); }
   [[nodiscard]] ObjectId newest() const override { return inner_.newest(); }
+  Task<Result<Scrubbed>> verify(ObjectId object, Extent range) override {
+    return inner_.verify(object, range);
+  }
   Task<Result<std::vector<ObjectId>>> list() override;
   Result<StoreSpace> space() override { return inner_.space(); }
 

@@ -44,4 +44,29 @@ Task<void> DataSession::do_list_objects(std::uint64_t id, std::uint64_t after) {
   connection().send(wire::reply_type(wire::Type::list_objects), id, wire::bytes(builder)).ignore();
 }
 
+Status DataSession::scrub(const Frame& frame) {
+  const auto message = read_scrub(server_.key_, frame.payload, server_.cluster_clock_.now());
+  if (message.code() == Code::malformed) return message.status();
+  if (message.ok()) {
+    scope_.spawn(do_scrub(frame.id, message->object, message->range));
+  } else {
+    reply(wire::Type::scrub, frame.id, message.status());
+  }
+  return {};
+}
+
+Task<void> DataSession::do_scrub(std::uint64_t id, ObjectId object, Extent range) {
+  Result<Scrubbed> found = co_await server_.store_.verify(object, range);
+  const Scrubbed verified = found.ok() ? *std::move(found) : Scrubbed();
+  std::vector<std::uint64_t> rotten;
+  for (const Bytes offset : verified.rotten) rotten.push_back(offset.count());
+  flatbuffers::FlatBufferBuilder builder;
+  const auto message = message_of(builder, found.status());
+  const auto list = builder.CreateVector(rotten);
+  builder.Finish(wire::CreateScrubReply(builder, code_of(found.status()), message,
+                                        server_.store_.traits().checksums, verified.checked.count(),
+                                        verified.summed.count(), list));
+  connection().send(wire::reply_type(wire::Type::scrub), id, wire::bytes(builder)).ignore();
+}
+
 }  // namespace tutti

@@ -130,6 +130,8 @@ Status DataSession::handle(const Frame& frame) {
       return next_data(frame);
     case wire::Type::list_objects:
       return list_objects(frame);
+    case wire::Type::scrub:
+      return scrub(frame);
     case wire::Type::truncate:
       return truncate(frame);
     case wire::Type::fence:

@@ -72,6 +72,8 @@ class DataSession {
 
   Status list_objects(const Frame& frame);
   Task<void> do_list_objects(std::uint64_t id, std::uint64_t after);
+  Status scrub(const Frame& frame);
+  Task<void> do_scrub(std::uint64_t id, ObjectId object, Extent range);
 
   Status server_status(const Frame& frame);
   Status applications(const Frame& frame);

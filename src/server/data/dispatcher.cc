@@ -286,9 +286,20 @@ Task<Status> Dispatcher::move_bytes(Turn& turn, std::span<const Extent> extents)
   MemorySink reply(inside);
   Sink& sink = held ? static_cast<Sink&>(reply) : client;
   const Result<ReadResult> got = co_await store_.read(transfer.object, extents, sink);
+  if (got.code() == Code::corrupt) co_await find_rot(transfer, extents);
   if (!got.ok()) co_return got.status();
   transfer.valid_end = std::min(transfer.valid_end, got->end);
   co_return Status();
+}
+
+// The client can say where in the file it is.
+Task<void> Dispatcher::find_rot(Transfer& transfer, std::span<const Extent> extents) {
+  for (const Extent& extent : extents) {
+    const Result<Scrubbed> found = co_await store_.verify(transfer.object, extent);
+    if (!found.ok() || found->rotten.empty()) continue;
+    transfer.rotten = found->rotten.front();
+    co_return;
+  }
 }
 
 void Dispatcher::enqueue(Transfer& transfer) {
@@ -431,7 +442,8 @@ void Dispatcher::reply(const Transfer& transfer) {
   const std::uint64_t cuts = transfer.write ? cuts_of(transfer) : cuts_.last();
   reply_.Finish(wire::CreateTransferReply(reply_, static_cast<std::uint16_t>(status.code()), message,
                                           transfer.valid_end.count(), bytes, transfer.era, transfer.local.key,
-                                          ahead.end.count(), ahead.time.count(), ahead.bytes.count(), cuts));
+                                          ahead.end.count(), ahead.time.count(), ahead.bytes.count(), cuts,
+                                          transfer.rotten.count()));
   const auto type = wire::reply_type(transfer.write ? wire::Type::write : wire::Type::read);
   // A reply that cannot be sent closes the connection; the session's own loop sees that.
   connection.send(type, transfer.frame, wire::bytes(reply_)).ignore();

@@ -126,6 +126,7 @@ class Dispatcher {
   Task<void> pull_early(Transfer& transfer);
   // Between the store and the client, or the memory of the transfer.
   Task<Status> move_bytes(Turn& turn, std::span<const Extent> extents);
+  Task<void> find_rot(Transfer& transfer, std::span<const Extent> extents);
   // As long as bytes move; otherwise a pull fails and the turn has stalled, and what is pushed goes on without the store.
   Task<Status> pull(Turn& turn, Bytes at, Places into);
   Task<Status> push(Transfer& transfer, ConstPlaces from, Bytes at);

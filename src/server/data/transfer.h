@@ -121,6 +121,7 @@ struct Transfer : TransferLists, detail::FramePool {
   std::size_t tasks = 0;  // that use this: turns in the store or on the network, and the early pull
   Status status;          // the first failure
   Bytes valid_end = Bytes::max();
+  Bytes rotten = Bytes::max();  // where in the object bytes are that changed on the device
   std::uint64_t era = 0;        // of the object when the first turn began: see era.h
   std::optional<Event> pulled;  // of an early pull: set at its end
   Extent held;                  // of a parked write: what of it is in `inside` for the next turn

@@ -1,9 +1,11 @@
 #include "env/real/kv/lmdb_kv.h"
 
 #include <fmt/format.h>
+#include <linux/magic.h>
 #include <lmdb.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -114,6 +116,11 @@ class Access final : public KvWriter {
   bool wrote_ = false;
 };
 
+bool on_tmpfs(const std::string& directory) {
+  struct statfs info {};
+  return ::statfs(directory.c_str(), &info) == 0 && info.f_type == TMPFS_MAGIC;
+}
+
 struct Job {
   explicit Job(Executor& executor) : done(executor) {}
   std::function<Status(KvWriter&)> body;
@@ -125,7 +132,7 @@ struct Job {
 
 class LmdbKv::Impl {
  public:
-  explicit Impl(Loop& loop) : loop_(loop), scope_(loop.executor()) {}
+  explicit Impl(Loop& loop) : loop_(loop), batch_(*this), scope_(loop.executor()) {}
   ~Impl();
   Status open(const std::string& directory, const LmdbOptions& options);
   Status view(const std::function<Status(const KvReader&)>& body);
@@ -135,7 +142,14 @@ class LmdbKv::Impl {
  private:
   using Jobs = std::vector<std::shared_ptr<Job>>;
 
-  // Of the Kv thread.
+  // Stands at the end of the run queue while updates wait: those that come before its turn are in its batch.
+  struct InMemory : Ready {
+    explicit InMemory(Impl& impl) : Ready(&run), impl(impl) {}
+    static void run(Ready* self) { static_cast<InMemory*>(self)->impl.run_in_memory(); }
+    Impl& impl;
+  };
+
+  // Of the Kv thread, or of the loop's if there is none.
   void run_thread();
   void run_batch(Jobs& jobs);
   Status run_together(Jobs& jobs, bool nested, bool& spoilt);
@@ -144,6 +158,7 @@ class LmdbKv::Impl {
   // Of the loop's thread.
   Task<void> complete_when_signalled();
   void complete();
+  void run_in_memory();
 
   Loop& loop_;
   MDB_env* environment_ = nullptr;
@@ -160,6 +175,8 @@ class LmdbKv::Impl {
   FileDescriptor event_;
   FdWatch watch_;
   std::thread thread_;
+  bool in_memory_ = false;
+  InMemory batch_;
   Scope scope_;
 };
 
@@ -181,7 +198,9 @@ Status LmdbKv::Impl::open(const std::string& directory, const LmdbOptions& optio
   TUTTI_TRY(opened(mdb_env_create(&environment_), "set up"));
   TUTTI_TRY(opened(mdb_env_set_mapsize(environment_, options.map_size.count()), "map"));
   // Readers belong to their transaction, not to a thread, so that several may be open at once.
-  TUTTI_TRY(opened(mdb_env_open(environment_, directory.c_str(), MDB_NOTLS, kFileMode), "open"));
+  in_memory_ = on_tmpfs(directory);
+  const unsigned flags = MDB_NOTLS | (in_memory_ ? MDB_NOSYNC : 0U);
+  TUTTI_TRY(opened(mdb_env_open(environment_, directory.c_str(), flags, kFileMode), "open"));
   int dead = 0;
   TUTTI_TRY(opened(mdb_reader_check(environment_, &dead), "check readers of"));
   MDB_txn* transaction = nullptr;
@@ -192,6 +211,7 @@ Status LmdbKv::Impl::open(const std::string& directory, const LmdbOptions& optio
   }
   TUTTI_TRY(opened(mdb_txn_commit(transaction), "commit"));
 
+  if (in_memory_) return {};
   event_.reset(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (!event_.valid()) return Status::from_errno(errno, "open an event descriptor");
   TUTTI_TRY(watch_.add(loop_, event_.get()));
@@ -209,6 +229,7 @@ LmdbKv::Impl::~Impl() {
     work_.notify_one();
     thread_.join();
   }
+  if (!queued_.empty()) run_batch(queued_);
   scope_.cancel();
   if (reader_ != nullptr) mdb_txn_abort(reader_);
   if (environment_ != nullptr) mdb_env_close(environment_);
@@ -236,13 +257,23 @@ Status LmdbKv::Impl::view(const std::function<Status(const KvReader&)>& body) {
 Task<Status> LmdbKv::Impl::update(std::function<Status(KvWriter&)> body) {
   const auto job = std::make_shared<Job>(loop_.executor());
   job->body = std::move(body);
-  {
+  if (in_memory_) {
+    queued_.push_back(job);
+    loop_.executor().post(batch_);
+  } else {
     const std::lock_guard lock(mutex_);
     queued_.push_back(job);
+    work_.notify_one();
   }
-  work_.notify_one();
   co_await job->done.wait();
   co_return std::move(job->result);
+}
+
+void LmdbKv::Impl::run_in_memory() {
+  Jobs jobs;
+  jobs.swap(queued_);
+  run_batch(jobs);
+  for (const std::shared_ptr<Job>& job : jobs) job->done.set();
 }
 
 Task<void> LmdbKv::Impl::complete_when_signalled() {

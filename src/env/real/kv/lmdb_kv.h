@@ -5,6 +5,9 @@
 // again with each update in a nested transaction, which costs more. Views run in the
 // calling thread. Apart from that thread everything belongs to the thread of the loop. A directory must not
 // be opened twice at the same time in one process.
+//
+// On tmpfs a commit waits for nothing, and waking a thread and being woken takes longer than the commit: there is no such
+// thread then. The loop commits what waits at the end of its turn, without syncs, which would save nothing there.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@
 #include "env/real/store/loss_record.h"
 #include "env/real/store/object_directory.h"
 #include "env/real/store/object_file.h"
-#include "env/real/store/rounds.h"
+#include "env/rounds.h"
 #include "env/real/store/uring.h"
 
 namespace tutti {

@@ -16,7 +16,7 @@
 #include "env/executor.h"
 #include "env/real/file_descriptor.h"
 #include "env/real/store/extent_set.h"
-#include "env/real/store/rounds.h"
+#include "env/rounds.h"
 #include "env/shared_file.h"
 #include "env/store.h"
 #include "env/sync.h"

@@ -66,6 +66,9 @@ class DeviceStore final : public Store {
   [[nodiscard]] const StoreIdentity& identity() const override { return inner_.identity(); }
   Status bind(const Uuid& metadata) override { return inner_.bind(metadata); }
   [[nodiscard]] ObjectId newest() const override { return inner_.newest(); }
+  Task<Result<Scrubbed>> verify(ObjectId object, Extent range) override {
+    return inner_.verify(object, range);
+  }
   Task<Result<std::vector<ObjectId>>> list() override;
   Result<StoreSpace> space() override;
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,9 +16,13 @@ namespace {
 
 using namespace conformance;
 
+// On a disk, where a thread commits, and in memory, where the loop does.
+std::string disk() { return std::filesystem::temp_directory_path(); }
+std::string memory() { return std::filesystem::is_directory("/dev/shm") ? "/dev/shm" : disk(); }
+
 class LmdbWorld {
  public:
-  LmdbWorld() { reopen(); }
+  explicit LmdbWorld(const std::string& parent = disk()) : directory_(parent) { reopen(); }
   void reopen(LmdbOptions options = {}) {
     kv_.reset();
     Result<std::unique_ptr<LmdbKv>> opened = LmdbKv::open(loop_, directory_ / "kv", options);
@@ -39,9 +44,13 @@ class LmdbWorld {
   std::unique_ptr<LmdbKv> kv_;
 };
 
-INSTANTIATE_TYPED_TEST_SUITE_P(Lmdb, KvSuite, testing::Types<LmdbWorld>);
+struct MemoryLmdbWorld : LmdbWorld {
+  MemoryLmdbWorld() : LmdbWorld(memory()) {}
+};
+using Worlds = testing::Types<LmdbWorld, MemoryLmdbWorld>;
+INSTANTIATE_TYPED_TEST_SUITE_P(Lmdb, KvSuite, Worlds);
 
-class LmdbKvTest : public testing::Test {
+class LmdbKvTest : public testing::TestWithParam<bool> {
  protected:
   static std::function<Status(KvWriter&)> putting(std::string key, std::string value) {
     return
@@ -60,16 +69,17 @@ class LmdbKvTest : public testing::Test {
     EXPECT_TRUE(status.ok()) << status.to_string();
     return value;
   }
-  LmdbWorld world_;
+  LmdbWorld world_{GetParam() ? memory() : disk()};
 };
+INSTANTIATE_TEST_SUITE_P(InMemory, LmdbKvTest, testing::Bool());
 
-TEST_F(LmdbKvTest, DataSurvivesARestart) {
+TEST_P(LmdbKvTest, DataSurvivesARestart) {
   ASSERT_TRUE(put("a", "1").ok());
   world_.reopen();
   EXPECT_EQ(get("a"), "1");
 }
 
-TEST_F(LmdbKvTest, UpdatesThatWaitTogetherShareCommits) {
+TEST_P(LmdbKvTest, UpdatesThatWaitTogetherShareCommits) {
   const std::uint64_t before = world_.lmdb().commits();
   std::vector<Task<Status>> updates;
   for (int i = 0; i < 200; ++i) updates.push_back(world_.kv().update(putting(std::to_string(i), "v")));
@@ -79,7 +89,7 @@ TEST_F(LmdbKvTest, UpdatesThatWaitTogetherShareCommits) {
   EXPECT_LT(commits, 200U);
 }
 
-TEST_F(LmdbKvTest, FullMapIsNoSpaceAndOnlyForThoseWhoNeedIt) {
+TEST_P(LmdbKvTest, FullMapIsNoSpaceAndOnlyForThoseWhoNeedIt) {
   LmdbOptions small;
   small.map_size = 1_MiB;
   world_.reopen(small);
@@ -96,7 +106,7 @@ TEST_F(LmdbKvTest, FullMapIsNoSpaceAndOnlyForThoseWhoNeedIt) {
   EXPECT_EQ(get("large"), std::nullopt);
 }
 
-TEST_F(LmdbKvTest, FailureOfTheStoreFailsTheUpdateEvenIfTheBodyIgnoresIt) {
+TEST_P(LmdbKvTest, FailureOfTheStoreFailsTheUpdateEvenIfTheBodyIgnoresIt) {
   LmdbOptions small;
   small.map_size = 1_MiB;
   world_.reopen(small);
@@ -108,7 +118,7 @@ TEST_F(LmdbKvTest, FailureOfTheStoreFailsTheUpdateEvenIfTheBodyIgnoresIt) {
   EXPECT_EQ(get("small"), std::nullopt);
 }
 
-TEST_F(LmdbKvTest, CancelledUpdatesDoNoHarm) {
+TEST_P(LmdbKvTest, CancelledUpdatesDoNoHarm) {
   struct Update {
     static Task<void> run(Kv& kv, std::function<Status(KvWriter&)> body) {
       (void)co_await kv.update(std::move(body));
@@ -124,7 +134,7 @@ TEST_F(LmdbKvTest, CancelledUpdatesDoNoHarm) {
   EXPECT_EQ(get("a"), "1");
 }
 
-TEST_F(LmdbKvTest, DestructionDrainsTheQueue) {
+TEST_P(LmdbKvTest, DestructionDrainsTheQueue) {
   struct Update {
     static Task<void> run(Kv& kv, std::function<Status(KvWriter&)> body) {
       (void)co_await kv.update(std::move(body));
@@ -139,7 +149,7 @@ TEST_F(LmdbKvTest, DestructionDrainsTheQueue) {
   EXPECT_EQ(get("k19"), "v");
 }
 
-TEST_F(LmdbKvTest, ViewInsideAViewSeesTheSame) {
+TEST_P(LmdbKvTest, ViewInsideAViewSeesTheSame) {
   ASSERT_TRUE(put("a", "1").ok());
   std::optional<std::string> inner;
   const Status status = world_.kv().view([&](const KvReader& reader) {
