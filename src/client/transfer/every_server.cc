@@ -123,12 +123,24 @@ Task<Result<Bytes>> ask_truncate(FileServers servers, CapabilityHolder& capabili
   co_return 0_B;
 }
 
+// Servers that a client connects with for the first time answer together if they are connected within this time.
+constexpr Nanos kTogether = 100_ms;
+
 // When each server was connected with, to see whether one was away.
 std::vector<Nanos> connections(const FileServers& servers) {
   std::vector<Nanos> made;
   for (std::uint32_t slot = 0; slot < servers.layout.stripe_count; ++slot)
     made.push_back(servers.of(slot).connected_at());
   return made;
+}
+
+// Whether one was waited for, by when they were connected with before and after a question.
+bool waited(const std::vector<Nanos>& before, const std::vector<Nanos>& after) {
+  if (after == before) return false;
+  // All for the first time: a new client, which need not ask twice.
+  if (std::any_of(before.begin(), before.end(), [](Nanos made) { return made > Nanos(); })) return true;
+  const auto [first, last] = std::minmax_element(after.begin(), after.end());
+  return *last - *first > kTogether;
 }
 
 }  // namespace
@@ -173,7 +185,7 @@ Task<Result<Bytes>> ask_every_server(FileServers servers, CapabilityHolder& capa
     }
     // While one server was waited for, a truncate may have made another hold the end: that is asked anew.
     const bool together = question.kind != Question::Kind::length || servers.layout.stripe_count == 1 ||
-                          connections(servers) == before;
+                          !waited(before, connections(servers));
     if (together || attempt == kMostRounds) co_return largest;
   }
 }

@@ -114,7 +114,7 @@ TEST_F(CoordinatorTest, AdviceArrivesInEveryServersPolicyAndExpires) {
     const Nanos cluster_time = coordinator().wall();
     const TimeSlice first{7, false, cluster_time + 1_s, cluster_time + 2_s};
     const TimeSlice rest{0, true, cluster_time + 2_s, cluster_time + 3_s};
-    coordinator().members().advise({0, cluster_time + 4_s, {first, rest}});
+    coordinator().members().advise({0, cluster_time + 4_s, {first, rest}, {}});
     const Nanos sent = now();
     pass(10_ms);
     for (const auto& list : heard) {
@@ -138,7 +138,7 @@ TEST_F(CoordinatorTest, AdviceArrivesInEveryServersPolicyAndExpires) {
     cluster_->start_data(2);
     pass(100_ms);
     EXPECT_EQ(heard[2].size(), 2U);
-    coordinator().members().advise({0, coordinator().wall() + 1_s, {}});
+    coordinator().members().advise({0, coordinator().wall() + 1_s, {}, {}});
     pass(10_ms);
     ASSERT_EQ(heard[0].size(), 2U);
     EXPECT_GT(heard[0][1].epoch, heard[0][0].epoch);

@@ -32,9 +32,12 @@ TEST(AdviceMessage, ArrivesAsItWasSentOrNotAtAll) {
     flatbuffers::FlatBufferBuilder builder;
     std::vector<wire::TimeSlice> slices;
     for (const wire::TimeSlice* slice : *sound->slices()) slices.push_back(*slice);
+    std::vector<wire::PlanStep> steps;
+    for (const wire::PlanStep* step : *sound->plan()) steps.push_back(*step);
     const auto list = builder.CreateVectorOfStructs(slices);
+    const auto plan = builder.CreateVectorOfStructs(steps);
     builder.Finish(
-        wire::CreateAdviceRequest(builder, sound->capability(), version, epoch, sound->expiry(), list));
+        wire::CreateAdviceRequest(builder, sound->capability(), version, epoch, sound->expiry(), list, plan));
     return read_advice(kKey, wire::bytes(builder), 1_s).code();
   };
   EXPECT_EQ(changed(wire::kAdviceVersion, 5), Code::ok);
