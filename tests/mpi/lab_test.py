@@ -1,5 +1,6 @@
 """tutti lab run coord-spread --real: its MPI ranks, and that nothing of it stays behind. The figures are not tested."""
 
+import array
 import glob
 import os
 import signal
@@ -9,9 +10,9 @@ import time
 import unittest
 
 from launch import LAUNCH, LIBRARIES, MpiTest
-from support import KIB, TUTTI, wait_until, write_file
+from support import KIB, TUTTI, wait_until
 
-RANKS, ROUNDS, REQUEST = 4, 3, 64 * KIB
+RANKS, ROUNDS, REQUEST, AT_ONCE = 4, 3, 64 * KIB, 2
 RANK_PROGRAM = os.path.join(os.path.dirname(os.path.realpath(TUTTI)), "tutti-bench-")
 
 
@@ -30,11 +31,16 @@ def rounds_of(name):
 
 
 class Rounds(MpiTest):
-    def begin(self, library, rounds=ROUNDS):
-        """An application of the experiment, on a file for three rounds."""
+    def begin(self, library, rounds=ROUNDS, wrong_at=None):
+        """A program of the experiment, on a file for three rounds, whose every word is its own offset but for a wrong one."""
         self.up("--device", "hdd")
-        self.tutti("put", write_file(self.local("in"), RANKS * ROUNDS * REQUEST), "/lab-test")
-        words = [*LAUNCH[library], "-n", RANKS, RANK_PROGRAM + library, "rounds", "tutti:/lab-test", rounds, REQUEST]
+        words = array.array("Q", range(0, RANKS * ROUNDS * REQUEST * AT_ONCE, 8))
+        if wrong_at is not None:
+            words[wrong_at // 8] ^= 1
+        with open(self.local("in"), "wb") as file:
+            words.tofile(file)
+        self.tutti("put", self.local("in"), "/lab-test")
+        words = [*LAUNCH[library], "-n", RANKS, RANK_PROGRAM + library, "rounds", "tutti:/lab-test", rounds, REQUEST, AT_ONCE]
         process = subprocess.Popen(
             self.command("run", "--", *words),
             stdin=subprocess.PIPE,
@@ -64,6 +70,12 @@ class Rounds(MpiTest):
         self.assertNotEqual(process.returncode, 0)
         self.assertIn("too short", err.decode())
 
+    def test_wrong_bytes_are_noticed(self):
+        process = self.begin(LIBRARIES[0], wrong_at=5 * REQUEST + 8)
+        _, err = process.communicate(self.start_line(), timeout=60)
+        self.assertNotEqual(process.returncode, 0)
+        self.assertIn("wrong bytes", err.decode())
+
     def test_ranks_end_when_nobody_starts_them(self):
         process = self.begin(LIBRARIES[0])
         process.communicate(timeout=60)
@@ -79,11 +91,11 @@ class RealSpread(MpiTest):
     def test_interrupted_it_leaves_nothing(self):
         before = set(self.leftovers())
         lab = self.start("lab", "run", "coord-spread", "--real")
-        wait_until(lambda: len(rounds_of("application-")) == 16, 60, "16 ranks")
+        wait_until(lambda: len(rounds_of("program-")) == 16, 60, "16 ranks")
         fresh = set(self.leftovers()) - before
         lab.send_signal(signal.SIGINT)
         self.finish(lab, code=130, timeout=60)
-        self.assertEqual(rounds_of("application-"), [])
+        self.assertEqual(rounds_of("program-"), [])
         self.assertNotEqual(fresh, set())
         self.assertEqual(set(self.leftovers()) & fresh, set())
 
