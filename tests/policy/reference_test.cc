@@ -48,8 +48,10 @@ class WindowReference {
     } else if (group.operations.emplace(request.client, request.sequence).second) {
       group.load += tag;
     }
-    if (Known& known = known_[request.application]; known.window == window(request))
-      known.now = {group.load, rank_of_group(request)[0]};
+    if (Known& known = known_[request.application]; known.window == window(request)) {
+      known.loads.back() = group.load;
+      known.ranked_in = rank_of_group(request)[0];
+    }
   }
   // 0: nothing to dispatch.
   std::uint64_t next() {
@@ -103,7 +105,9 @@ class WindowReference {
   };
   struct Known {
     std::uint64_t window = 0;
-    Standing before, now;
+    std::uint64_t before = 0;          // the window that the one before ranked in
+    std::uint64_t ranked_in = 0;       // the same of this one
+    std::vector<std::uint64_t> loads;  // of all its groups
   };
   struct Group {
     Standing before;
@@ -124,14 +128,18 @@ class WindowReference {
   }
   void remember(const QueuedRequest& request, Group& group) {
     const std::uint64_t w = window(request);
-    const auto [known, unseen] = known_.try_emplace(request.application, Known{w, {}, {}});
-    if (unseen) return;
-    if (w <= known->second.window) {
-      group.before = {known->second.now.load, known->second.before.window};
-      return;
+    Known& known = known_[request.application];
+    std::uint64_t load = 0;
+    for (std::size_t i = 1; i <= 3 && i <= known.loads.size(); ++i)
+      load = std::max(load, known.loads[known.loads.size() - i]);
+    if (known.loads.empty()) {
+      known.window = w;
+    } else if (w > known.window) {
+      known.window = w;
+      known.before = known.ranked_in;
     }
-    group.before = known->second.now;
-    known->second = {w, group.before, group.before};
+    known.loads.push_back(0);
+    group.before = {load, known.before};
   }
   [[nodiscard]] std::uint64_t window(const QueuedRequest& request) const {
     return static_cast<std::uint64_t>(request.request_time / options_.interval);

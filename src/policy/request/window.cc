@@ -44,7 +44,7 @@ void WindowPolicy::add(const QueuedRequest& request, Nanos now) {
   add_load(group, request);
   group.rank = rank_of(group);
   if (options_.order == WindowOptions::Order::classes)
-    loads_.set(group.application, group.window.start, {group.load, group.rank.window});
+    loads_.set(group.application, group.window.start, group.load, group.rank.window);
   unblock(lane);  // another one may be its head now
   if (heads_.contains(lane)) {
     if (options_.by_size()) heads_.update(lane, group.rank);

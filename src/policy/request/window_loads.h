@@ -1,11 +1,13 @@
-// WindowLoads: what each application asked for in its latest window, and where that stood in line. Pure.
+// WindowLoads: what each application asked for lately, and where that stood in line. Pure.
 //
-// A group of requests grows while they arrive. An application that comes back counts as large as it was in its window
-// before, until it has grown beyond that: so its place is the right one from its first request on, and the same on all
+// A group of requests grows while they arrive. An application that comes back counts as large as it was the last few times,
+// until it has grown beyond that: so its place is the right one from its first request on, and the same on all
 // servers. And it does not overtake itself: its requests of a window go behind those of its window before, however large those
 // were.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -19,39 +21,49 @@ class WindowLoads {
     std::uint64_t load = 0;
     std::uint64_t behind = 0;  // windows up to this are its own past
   };
-  // A group of the application begins in the window. Returns what is known of the one before it.
+  // A group of the application begins in the window. Returns what is known of those before it.
   Before begin(std::uint64_t application, std::uint64_t window) {
-    if (latest_.size() >= kMost) *this = WindowLoads();
+    if (known_.size() >= kMost) *this = WindowLoads();
     auto found = places_.find(application);
     if (found == places_.kNone) {
-      found = static_cast<std::uint32_t>(latest_.size());
+      found = static_cast<std::uint32_t>(known_.size());
       places_.insert(application, found);
-      latest_.push_back({window, 0, {}});
+      known_.emplace_back();
+      known_.back().window = window;
       return {};
     }
-    Latest& latest = latest_[found];
+    Known& known = known_[found];
+    const std::uint64_t load = *std::max_element(known.loads.begin(), known.loads.end());
     // It comes back within its window, or late: nothing is behind it that was not before.
-    if (window <= latest.window) return {latest.now.load, latest.before};
-    const Before before = latest.now;
-    latest = {window, before.behind, before};
-    return before;
+    if (window > known.window) {
+      known.window = window;
+      known.before = known.behind;
+    }
+    std::rotate(known.loads.begin(), known.loads.end() - 1, known.loads.end());
+    known.loads.front() = 0;
+    return {load, known.before};
   }
-  // What the group has asked for so far, and the window that it counts in.
-  void set(std::uint64_t application, std::uint64_t window, const Before& now) {
+  // What the group of the window has asked for so far, and the window that it counts in.
+  void set(std::uint64_t application, std::uint64_t window, std::uint64_t load, std::uint64_t counts_in) {
     const auto found = places_.find(application);
-    if (found != places_.kNone && latest_[found].window == window) latest_[found].now = now;
+    if (found == places_.kNone || known_[found].window != window) return;
+    known_[found].loads.front() = load;
+    known_[found].behind = counts_in;
   }
 
  private:
   // Ids are the clients' word: whoever makes up ever new ones makes the server forget, nothing more.
   static constexpr std::size_t kMost = 4096;
-  struct Latest {
+  // Whose requests begin to arrive when a window ends has two groups that are smaller than usual: the largest of some counts.
+  static constexpr std::size_t kGroups = 3;
+  struct Known {
     std::uint64_t window = 0;
-    std::uint64_t before = 0;  // Before::behind of the window before
-    Before now;
+    std::uint64_t before = 0;                       // Before::behind of the window before
+    std::uint64_t behind = 0;                       // of this one
+    std::array<std::uint64_t, kGroups> loads = {};  // of its latest groups, the present one first
   };
-  FlatMap<std::uint64_t, HashOfNumber> places_;  // application to place in latest_
-  std::vector<Latest> latest_;
+  FlatMap<std::uint64_t, HashOfNumber> places_;  // application to place in known_
+  std::vector<Known> known_;
 };
 
 }  // namespace tutti

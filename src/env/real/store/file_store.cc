@@ -21,8 +21,8 @@
 #include "env/real/store/loss_record.h"
 #include "env/real/store/object_directory.h"
 #include "env/real/store/object_file.h"
-#include "env/rounds.h"
 #include "env/real/store/uring.h"
+#include "env/rounds.h"
 
 namespace tutti {
 namespace {
