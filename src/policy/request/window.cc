@@ -42,12 +42,13 @@ void WindowPolicy::add(const QueuedRequest& request, Nanos now) {
               Sweeps::claim_of(request));
   Group& group = groups_[lane];
   add_load(group, request);
+  const WindowRank before = group.rank;
   group.rank = rank_of(group);
   if (options_.order == WindowOptions::Order::classes)
-    loads_.set(group.application, group.window.start, group.load, group.rank.window);
+    loads_.set(group.before.place, group.window.start, group.load, group.rank.window);
   unblock(lane);  // another one may be its head now
   if (heads_.contains(lane)) {
-    if (options_.by_size()) heads_.update(lane, group.rank);
+    if (group.rank != before) heads_.update(lane, group.rank);
   } else {
     heads_.push(lane, group.rank);
   }

@@ -20,6 +20,7 @@ class WindowLoads {
   struct Before {
     std::uint64_t load = 0;
     std::uint64_t behind = 0;  // windows up to this are its own past
+    std::uint32_t place = 0;   // of the application here, for set()
   };
   // A group of the application begins in the window. Returns what is known of those before it.
   Before begin(std::uint64_t application, std::uint64_t window) {
@@ -30,7 +31,7 @@ class WindowLoads {
       places_.insert(application, found);
       known_.emplace_back();
       known_.back().window = window;
-      return {};
+      return {0, 0, found};
     }
     Known& known = known_[found];
     const std::uint64_t load = *std::max_element(known.loads.begin(), known.loads.end());
@@ -41,14 +42,14 @@ class WindowLoads {
     }
     std::rotate(known.loads.begin(), known.loads.end() - 1, known.loads.end());
     known.loads.front() = 0;
-    return {load, known.before};
+    return {load, known.before, found};
   }
   // What the group of the window has asked for so far, and the window that it counts in.
-  void set(std::uint64_t application, std::uint64_t window, std::uint64_t load, std::uint64_t counts_in) {
-    const auto found = places_.find(application);
-    if (found == places_.kNone || known_[found].window != window) return;
-    known_[found].loads.front() = load;
-    known_[found].behind = counts_in;
+  void set(std::uint32_t place, std::uint64_t window, std::uint64_t load, std::uint64_t counts_in) {
+    if (place >= known_.size() || known_[place].window != window)
+      return;  // forgotten, or a later one is here
+    known_[place].loads.front() = load;
+    known_[place].behind = counts_in;
   }
 
  private:
