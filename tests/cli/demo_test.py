@@ -43,6 +43,7 @@ class Demo(CommandTest):
         before = set(self.leftovers())
         demo = subprocess.Popen([TUTTI, "demo", "--rounds", "20"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(self._end, demo)
+        self.addCleanup(self.interrupt, demo)
         fresh = wait_until(lambda: set(self.leftovers()) - before, what="the directory of the demo")
         demo.send_signal(signal.SIGINT)
         demo.communicate(timeout=60)

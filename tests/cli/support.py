@@ -120,6 +120,17 @@ class CommandTest(unittest.TestCase):
             process.kill()
         process.communicate()
 
+    @staticmethod
+    def interrupt(process):
+        """For cleanups: a command that has daemons of its own ends them when it is interrupted, not when it is killed."""
+        if process.poll() is not None:
+            return
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            pass
+
     def finish(self, process, code=0, timeout=120):
         out, err = process.communicate(timeout=timeout)
         self.assertEqual(process.returncode, code, err.decode(errors="replace"))

@@ -91,6 +91,7 @@ class RealSpread(MpiTest):
     def test_interrupted_it_leaves_nothing(self):
         before = set(self.leftovers())
         lab = self.start("lab", "run", "coord-spread", "--real")
+        self.addCleanup(self.interrupt, lab)
         wait_until(lambda: len(rounds_of("program-")) == 16, 60, "16 ranks")
         fresh = set(self.leftovers()) - before
         lab.send_signal(signal.SIGINT)
