@@ -76,15 +76,14 @@ bool WindowPolicy::conflicts(Lane lane) const {
 
 bool WindowPolicy::fits(Lane lane) const {
   const bool write = lanes_.claim_of_head(lane).write;
-  const bool own_budget = write && options_.write_budget > Bytes();
-  return in_service_.empty() || in_flight_ < (own_budget ? options_.write_budget : options_.budget);
+  return in_service_.empty() ||
+         in_flight_ < (options_.apart(write) ? options_.write_budget : options_.budget);
 }
 
 Decision WindowPolicy::start(Lane lane) {
   const Sweeps::Claim claim = lanes_.claim_of_head(lane);
   const std::uint64_t id = lanes_.take(lane);
-  const Bytes quantum =
-      claim.write && options_.write_budget > Bytes() ? options_.write_budget : options_.quantum;
+  const Bytes quantum = options_.apart(claim.write) ? options_.write_budget : options_.quantum;
   const Bytes bytes = claim.length > options_.small ? std::min(quantum, claim.left) : Bytes();
   in_service_.push_back({id, lane, groups_[lane].rank, claim, bytes, false});
   in_flight_ += bytes;

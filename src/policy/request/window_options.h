@@ -89,6 +89,8 @@ struct WindowOptions {
   Nanos max_interval = 1024_ms;
   std::uint64_t rounds = 2;
 
+  // Whether a request has the writes' budget.
+  [[nodiscard]] bool apart(bool write) const { return write && write_budget > Bytes(); }
   [[nodiscard]] bool by_size() const { return order == Order::smallest || order == Order::classes; }
   [[nodiscard]] bool in_turns() const { return order == Order::rotated || order == Order::classes; }
 };
