@@ -37,12 +37,16 @@ std::vector<std::pair<std::string, std::string>> candidates() {
   return list;
 }
 
+// From one request to the next, such that what is queued spans four seconds.
+Nanos step_of(const Depth& depth) {
+  return Nanos(std::max<std::int64_t>((4_s).count() / static_cast<std::int64_t>(depth.requests), 1));
+}
+
 // Requests made beforehand, so that chance costs no time while the clock runs.
 std::vector<QueuedRequest> make_load(const QueueBenchOptions& options, const Depth& depth,
                                      bool all_different) {
   Random random(options.seed);
-  const Nanos step =
-      Nanos(std::max<std::int64_t>((4_s).count() / static_cast<std::int64_t>(depth.requests), 1));
+  const Nanos step = step_of(depth);
   std::vector<QueuedRequest> load(depth.requests + options.pairs);
   for (std::uint64_t i = 0; i < load.size(); ++i) {
     QueuedRequest& request = load[i];
@@ -85,9 +89,10 @@ Result<nlohmann::json> bench(const std::string& name, const std::string& text, c
   std::uint64_t next = 0;
   for (; next < depth.requests; ++next) (*policy)->add(load[next], now);
 
+  const Nanos step = step_of(depth);
   const Nanos start = real_now();
   for (; next < load.size(); ++next) {
-    now += 1_us;
+    now += step;
     (*policy)->add(load[next], now);
     TUTTI_TRY(remove_one(**policy, now));
   }
@@ -110,6 +115,7 @@ Result<nlohmann::json> bench_queue(const std::function<Nanos()>& real_now, const
   nlohmann::json measured = nlohmann::json::object();
   nlohmann::json rows = nlohmann::json::array();
   for (const auto& [name, text] : candidates()) {
+    if (!options.only.empty() && name != options.only) continue;
     for (const Depth& depth : kDepths) {
       if (depth.requests > options.deepest) continue;
       for (const bool all_different : {false, true}) {
@@ -120,6 +126,11 @@ Result<nlohmann::json> bench_queue(const std::function<Nanos()>& real_now, const
         rows.push_back(std::move(*row));
       }
     }
+  }
+  if (rows.empty()) {
+    std::string names;
+    for (const auto& [name, text] : candidates()) names += (names.empty() ? "" : ", ") + name;
+    return Status(Code::invalid, fmt::format("no policy {}; there are {}", options.only, names));
   }
   return nlohmann::json{{"benchmark", "queue"}, {"measured", std::move(measured)}, {"rows", std::move(rows)}};
 }
@@ -161,6 +172,7 @@ void add_bench_queue(Command& bench) {
   queue.option("--applications", options->applications, "Applications that ask")
       .show_default()
       .range(1, 1'000'000);
+  queue.option("--only", options->only, "One policy, by its name in the table");
   queue.option("--seed", options->seed, "Decides every chance").show_default();
   queue.flag("--json", *json, "Print JSON");
   queue.action([options, json] { return run_bench_queue(*options, *json); });

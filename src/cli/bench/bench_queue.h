@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "base/status.h"
 #include "base/units.h"
@@ -17,10 +18,12 @@ struct QueueBenchOptions {
   std::uint64_t objects = 1024;       // and ask for these
   std::uint64_t deepest = 1'000'000;  // depths beyond it are left out
   std::uint64_t seed = 1;
+  std::string only;  // the name of one of them; empty: all
 };
 
 // A pair: add() of one request, and next() and served() of another, which is then gone; the queue stays as
-// deep as it is. Time windows come and go meanwhile: what is queued spans about four of them.
+// deep as it is. Time passes for the policy as the requests' times say: what is queued spans four seconds, which is four of
+// the longest windows.
 //
 // Returns {"benchmark": "queue", "measured": {"POLICY_pairs_per_second_100", "..._10k", "..._1m"}, "rows": [...]}. POLICY is the
 // bare name of each registered policy, and window_rotated, window_smallest, window_adaptive for those options

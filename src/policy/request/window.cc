@@ -161,9 +161,7 @@ void WindowPolicy::add_load(Group& group, const QueuedRequest& request) const {
     group.load = std::max(group.load, tag);
     return;
   }
-  const NumberPair operation{request.client, request.sequence};
-  if (group.operations.find(operation) != group.operations.kNone) return;
-  group.operations.insert(operation, 1);
+  if (!group.operations.insert(HashOfPair()({request.client, request.sequence}))) return;
   group.load = std::min(group.load + tag, kLargestLoad);
 }
 

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "policy/request/fingerprints.h"
 #include "policy/request/flat_map.h"
 #include "policy/request/indexed_heap.h"
 #include "policy/request/policy.h"
@@ -48,8 +49,8 @@ class WindowPolicy : public RequestPolicy {
     TimeWindow window;
     std::uint64_t application = 0;
     std::uint64_t load = 0;
-    WindowLoads::Before before;                  // for order=classes
-    FlatMap<NumberPair, HashOfPair> operations;  // those counted in the load, by client and sequence
+    WindowLoads::Before before;  // for order=classes
+    Fingerprints operations;     // those counted in the load, by client and sequence
     WindowRank rank;
     bool blocked = false;  // see blocked_
   };
