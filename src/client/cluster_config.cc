@@ -28,7 +28,7 @@ const std::vector<std::string>& movers() {
 }
 
 const std::vector<std::string>& protections() {
-  static const std::vector<std::string> kProtections = {"none", "authenticate"};
+  static const std::vector<std::string> kProtections(kProtectionNames.begin(), kProtectionNames.end());
   return kProtections;
 }
 
@@ -330,7 +330,7 @@ SocketOptions ClusterConfig::socket_options(Log log) const {
   options.auth.root_squash = root_squash;
   options.auth.munge_socket = munge_socket;
   options.auth.server_uid = server_uid;
-  options.protection = protect == "authenticate" ? Protection::authenticate : Protection::none;
+  options.protection = protection_named(protect).value_or(Protection::authenticate);
   // What a server is called: the same for everybody who has a file of this cluster, whatever addresses stand in it.
   const auto name = [&](const std::string& address, const std::string& role) {
     if (!address.empty()) options.identities[address] = fmt::format("{:016x}/{}", id, role);

@@ -49,7 +49,7 @@ struct ClusterConfig {
   bool local_path = true;                // clients on a server's host leave TCP for its local socket
   std::string run_directory;             // of the servers' local sockets; default: run/ beside the file
   std::string munge_socket;              // default: libmunge's
-  std::string protect = "authenticate";  // what goes by TCP: none, authenticate
+  std::string protect = "authenticate";  // what goes by TCP: none, authenticate, encrypt
   std::uint32_t server_uid = 0;          // of the servers, for munge; default: the owner of the file
   ApplicationRules applications;         // which ids clients get
 

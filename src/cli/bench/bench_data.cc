@@ -270,8 +270,8 @@ void add_bench_data(Command& bench) {
       bench.add("data", "Throughput of the data path beside raw pread and pwrite", "tutti bench data --json");
   data.option("--rounds", options->rounds, "Rounds to take the median of").range(1, 1000);
   data.option("--only", options->only, "Only what begins with this: write_64k, fresh_write, tcp_read, ...");
-  data.option("--protect", options->protect, "Frames by TCP: none, authenticate")
-      .one_of({"none", "authenticate"})
+  data.option("--protect", options->protect, "Frames by TCP: none, authenticate, encrypt")
+      .one_of({kProtectionNames.begin(), kProtectionNames.end()})
       .show_default();
   data.option("--checksums", options->checksums, "Of the stored bytes: auto (on a disk), on, off")
       .one_of(kinds_of_checksums())

@@ -5,7 +5,7 @@
 // over the role, both nonces, the server's name and what is said, so that an answer is good once, at one server, in one
 // direction, and nothing in it can be changed. The key is the shared one, or with MUNGE a secret that the client puts
 // into its credential, which only the servers' user can open. From the same key come those of the frames that follow
-// (session_key, frame_guard.h). Nothing here encrypts.
+// (session_key, frame_guard.h).
 #pragma once
 
 #include <array>

@@ -1,8 +1,9 @@
-// FrameGuard: the tags of the frames in one direction of a connection, so that nobody on the way can change, drop, repeat
-// or insert one.
+// FrameGuard: the frames in one direction of a connection, so that nobody on the way can change, drop, repeat or insert one,
+// nor read them where that is asked for.
 //
-// A tag is a Poly1305 over header and payload. Its key is good for one frame: it comes from the key of the direction and
-// the number of the frame (ChaCha20), which both sides count. Bytes are added as they pass, in any number of pieces.
+// ChaCha20-Poly1305, as in RFC 8439, over each frame. The key is that of the direction, the nonce the number of the frame,
+// which both sides count. The tag covers the header, which everybody may read, and the payload as it travels. Bytes are
+// added as they pass, in any number of pieces.
 #pragma once
 
 #include <sodium.h>
@@ -13,6 +14,7 @@
 #include <span>
 
 #include "env/real/network/auth.h"
+#include "env/real/network/protection.h"
 
 namespace tutti {
 
@@ -21,12 +23,17 @@ class FrameGuard {
   using Tag = std::array<std::byte, crypto_onetimeauth_BYTES>;
   static_assert(sizeof(Tag) % 8 == 0, "frames stay aligned");
 
-  // The tag of one frame in the making.
+  // One frame on its way. The guard outlives it.
   class Frame {
    public:
+    // Bytes that travel as they are: the header, and without encryption the payload.
     void add(std::span<const std::byte> bytes) {
       crypto_onetimeauth_update(&state_, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
     }
+    // What follows of the payload, as it was, to `to`, as it travels.
+    void seal(std::span<const std::byte> bytes, std::byte* to);
+    // What follows of the payload, as it travels, to `to`, as it was. In place or not.
+    void open(std::span<const std::byte> bytes, std::byte* to);
     Tag end() {
       Tag tag{};
       crypto_onetimeauth_final(&state_, reinterpret_cast<unsigned char*>(tag.data()));
@@ -40,27 +47,30 @@ class FrameGuard {
 
    private:
     friend class FrameGuard;
+    using Nonce = std::array<unsigned char, crypto_stream_chacha20_NONCEBYTES>;
+    static constexpr std::size_t kBlock = 64;  // of ChaCha20
+
+    // Either way is the same. In place or not.
+    void encrypt(const std::byte* from, std::byte* to, std::size_t length);
+
     crypto_onetimeauth_state state_{};
+    const FrameGuard* guard_ = nullptr;
+    Nonce nonce_{};
+    std::uint64_t at_ = 0;  // of the payload
+    std::array<unsigned char, kBlock>
+        block_{};  // of the key stream, that at_ lies in, unless it begins there
   };
 
-  explicit FrameGuard(const AuthKey& key) : key_(key) {}
+  FrameGuard(const AuthKey& key, Protection protection)
+      : key_(key), encrypts_(protection == Protection::encrypt) {}
 
+  [[nodiscard]] bool encrypts() const { return encrypts_; }
   // The next frame: frames have the order of these calls.
-  Frame begin() {
-    std::array<unsigned char, crypto_onetimeauth_KEYBYTES> once{};
-    std::array<unsigned char, crypto_stream_chacha20_NONCEBYTES> nonce{};
-    static_assert(sizeof(nonce) == sizeof(number_));
-    for (std::size_t i = 0; i < nonce.size(); ++i) nonce[i] = static_cast<unsigned char>(number_ >> (8 * i));
-    ++number_;
-    crypto_stream_chacha20(once.data(), once.size(), nonce.data(),
-                           reinterpret_cast<const unsigned char*>(key_.data()));
-    Frame frame;
-    crypto_onetimeauth_init(&frame.state_, once.data());
-    return frame;
-  }
+  Frame begin();
 
  private:
   AuthKey key_;
+  bool encrypts_;
   std::uint64_t number_ = 0;
 };
 

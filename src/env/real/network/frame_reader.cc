@@ -15,6 +15,7 @@ constexpr std::size_t kFirstCapacity = 16U << 10U;
 constexpr std::size_t kKeptCapacity = 256U
                                       << 10U;  // a larger buffer is given back after the frame that needed it
 constexpr std::size_t kShortRead = 4U << 10U;
+constexpr std::size_t kEncryptedRead = 64U << 10U;  // what stays in the cache until it is read
 constexpr std::size_t kPlaces = 64;
 // What may lie in a socket before its reader is woken: enough to be worth it, little enough to stay in the cache.
 constexpr std::size_t kMostBatch = 256U << 10U;
@@ -41,13 +42,15 @@ Result<std::optional<Frame>> FrameReader::next(BulkSink& sink) {
       wanted_ = needed;
       return std::optional<Frame>();
     }
-    std::optional<FrameGuard::Frame> tag;
+    std::optional<FrameGuard::Frame> guard;
     if (guard_) {
-      tag = guard_->begin();
-      tag->add(view(0, sizeof(header) + (prefix ? *prefix : header.length)));
+      guard = guard_->begin();
+      guard->add(view(0, sizeof(header)));
+      const std::span<std::byte> payload = view(sizeof(header), prefix ? *prefix : header.length);
+      guard->open(payload, payload.data());
     }
     if (!prefix) {
-      if (tag && !tag->ends_with(load<FrameGuard::Tag>(view(needed - tag_length(), tag_length()))))
+      if (guard && !guard->ends_with(load<FrameGuard::Tag>(view(needed - tag_length(), tag_length()))))
         return altered();
       handed_ = needed;
       return std::optional(Frame{header.type, header.id, view(sizeof(header), header.length)});
@@ -55,7 +58,7 @@ Result<std::optional<Frame>> FrameReader::next(BulkSink& sink) {
     TUTTI_TRY(sink.begin_bulk(header, view(sizeof(header), *prefix)));
     begin_ += needed;  // both prefixes are multiples of 8
     in_bulk_ = true;
-    bulk_tag_ = tag;
+    bulk_guard_ = guard;
     bulk_at_ = 0;
     bulk_left_ = header.length - *prefix;
     trailer_left_ = padding(header.length) + tag_length();
@@ -73,15 +76,20 @@ Status FrameReader::take_bulk_from_buffer(BulkSink& sink) {
     }
     const std::size_t most = std::min(bulk_left_, held());
     const std::size_t count = sink.bulk_places(bulk_at_, most, places);
-    std::size_t copied = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      std::memcpy(places[i].iov_base, buffer_.get() + begin_ + copied, places[i].iov_len);
-      copied += places[i].iov_len;
+    if (count == 0) places[0] = {view(0, most).data(), most};  // nobody wants it
+    std::size_t taken = 0;
+    for (std::size_t i = 0; i < std::max(count, std::size_t{1}); ++i) {
+      const std::span<std::byte> part = view(taken, places[i].iov_len);
+      auto* to = static_cast<std::byte*>(places[i].iov_base);
+      if (bulk_guard_) {
+        bulk_guard_->open(part, to);
+      } else if (count > 0) {
+        std::memcpy(to, part.data(), part.size());
+      }
+      taken += part.size();
     }
-    if (count == 0) copied = most;
-    if (bulk_tag_) bulk_tag_->add(view(0, copied));
-    begin_ += copied;
-    TUTTI_TRY(bulk_arrived(copied, sink));
+    begin_ += taken;
+    TUTTI_TRY(bulk_arrived(taken, sink));
   }
   return {};
 }
@@ -100,7 +108,7 @@ Status FrameReader::bulk_arrived(std::size_t count, BulkSink& sink) {
   bulk_left_ -= count;
   if (bulk_left_ > 0 || trailer_left_ > 0) return {};
   in_bulk_ = false;
-  if (bulk_tag_ && !bulk_tag_->ends_with(tag_)) return altered();
+  if (bulk_guard_ && !bulk_guard_->ends_with(tag_)) return altered();
   sink.end_bulk();
   return {};
 }
@@ -111,7 +119,8 @@ void FrameReader::make_room() {
     begin_ = end_ = 0;
     if (capacity_ > kKeptCapacity && wanted_ == 0) capacity_ = 0;
   }
-  const std::size_t needed = std::max(wanted_, kFirstCapacity) + 8;
+  const std::size_t least = in_bulk_ && encrypted() ? kEncryptedRead : kFirstCapacity;
+  const std::size_t needed = std::max(wanted_, least) + 8;
   if (capacity_ < needed) {
     auto larger = std::make_unique_for_overwrite<std::byte[]>(needed);
     if (held() > 0) std::memcpy(larger.get(), buffer_.get() + begin_, held());
@@ -148,14 +157,16 @@ Result<FrameReader::Filled> FrameReader::fill(BulkSink& sink) {
   std::size_t count = 0;
   std::size_t direct = 0;
   if (in_bulk_) {
-    if (bulk_left_ > 0) count = sink.bulk_places(bulk_at_, bulk_left_, std::span(parts).first(kPlaces));
+    if (bulk_left_ > 0 && !encrypted())
+      count = sink.bulk_places(bulk_at_, bulk_left_, std::span(parts).first(kPlaces));
     for (std::size_t i = 0; i < count; ++i) direct += parts[i].iov_len;
     // So that the next header lands on a multiple of 8.
     begin_ = end_ = padding(bulk_left_ - direct + trailer_left_);
   }
-  // A body that is not wanted any more goes through the buffer and is dropped there.
+  // A body that is not wanted any more goes through the buffer and is dropped there; an encrypted one is read from there.
   std::size_t room = capacity_ - end_;
-  if (sink.expects_bulk() && wanted_ < kShortRead) room = std::min(room, kShortRead);
+  if (sink.expects_bulk() && wanted_ < kShortRead && !(in_bulk_ && encrypted()))
+    room = std::min(room, kShortRead);
   // What follows in the buffer starts after the body only if the places cover all of it.
   const bool with_buffer = count == 0 || direct == bulk_left_;
   if (with_buffer) parts[count++] = {buffer_.get() + end_, room};
@@ -189,16 +200,16 @@ Result<FrameReader::Filled> FrameReader::fill(BulkSink& sink) {
   filled.drained = length < asked && !with_file;
   const std::size_t to_places = std::min(direct, length);
   end_ += length - to_places;
-  if (bulk_tag_) {
+  if (bulk_guard_) {
     std::size_t left = to_places;
     for (std::size_t i = 0; left > 0; ++i) {
       const std::size_t part = std::min(left, parts[i].iov_len);
-      bulk_tag_->add({static_cast<const std::byte*>(parts[i].iov_base), part});
+      bulk_guard_->add({static_cast<const std::byte*>(parts[i].iov_base), part});
       left -= part;
     }
   }
   if (to_places > 0) TUTTI_TRY(bulk_arrived(to_places, sink));
-  if (batches_bulk_) sleep_until(in_bulk_ ? bulk_left_ : 1);
+  if (batches_bulk_) sleep_until(in_bulk_ ? bulk_left_ - std::min(bulk_left_, held()) : 1);
   return filled;
 }
 

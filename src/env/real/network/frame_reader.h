@@ -1,7 +1,7 @@
 // FrameReader: the receiving half of a connection: a reused buffer that hands out frames as views.
 //
 // The body of a bulk frame does not pass through the buffer, but for the first few bytes: it is read straight
-// into the places that a BulkSink names.
+// into the places that a BulkSink names. An encrypted one does.
 #pragma once
 
 #include <sys/socket.h>
@@ -44,7 +44,7 @@ class FrameReader {
 
   void set_limit(std::size_t limit) { limit_ = limit; }
   // Every frame from now on has a tag, which is checked before the frame is handed out or a bulk frame ends.
-  void protect(const AuthKey& key) { guard_.emplace(key); }
+  void protect(const AuthKey& key, Protection protection) { guard_.emplace(key, protection); }
   // On TCP: sleep through the arrival of a bulk frame until much of it is there.
   void batch_bulk() { batches_bulk_ = true; }
   // From now on descriptors that come along are kept; without it the kernel drops them.
@@ -68,12 +68,14 @@ class FrameReader {
 
  private:
   [[nodiscard]] std::size_t held() const { return end_ - begin_; }
-  [[nodiscard]] std::span<const std::byte> view(std::size_t from, std::size_t length) const {
+  [[nodiscard]] std::span<std::byte> view(std::size_t from, std::size_t length) const {
     return {buffer_.get() + begin_ + from, length};
   }
   void make_room();
   Status take_bulk_from_buffer(BulkSink& sink);
   Status bulk_arrived(std::size_t count, BulkSink& sink);
+  // Bytes that nobody but take_bulk_from_buffer() may put where they belong: what is on the wire is never seen there.
+  [[nodiscard]] bool encrypted() const { return guard_ && guard_->encrypts(); }
   [[nodiscard]] std::size_t tag_length() const { return guard_ ? sizeof(FrameGuard::Tag) : 0; }
   // The end of a bulk frame is in the buffer: padding, then the tag.
   void take_trailer();
@@ -101,8 +103,8 @@ class FrameReader {
   std::size_t bulk_left_ = 0;     // of the body
   std::size_t trailer_left_ = 0;  // after it: padding and tag
   std::optional<FrameGuard> guard_;
-  std::optional<FrameGuard::Frame> bulk_tag_;  // of what has come of a bulk frame
-  FrameGuard::Tag tag_{};                      // that it must have
+  std::optional<FrameGuard::Frame> bulk_guard_;  // of the bulk frame that is coming
+  FrameGuard::Tag tag_{};                        // that it must have
 };
 
 }  // namespace tutti

@@ -77,10 +77,17 @@ Status FrameWriter::send(std::uint16_t type, std::uint64_t id, std::span<const s
                                   iovec{const_cast<std::byte*>(kZeros.data()), padding(payload.size())},
                                   iovec{}};
   FrameGuard::Tag tag;
+  std::vector<std::byte> sealed;
   if (guard_) {
     FrameGuard::Frame frame = guard_->begin();
     frame.add(bytes_of(header));
-    frame.add(payload);
+    if (guard_->encrypts()) {
+      sealed.resize(payload.size());
+      frame.seal(payload, sealed.data());
+      storage[1] = part_of(sealed);
+    } else {
+      frame.add(payload);
+    }
     tag = frame.end();
     storage[3] = part_of(tag);
   }
@@ -251,6 +258,7 @@ Task<Status> FrameWriter::send_bulk(std::uint16_t type, std::uint64_t id, std::v
   memory.push_back(part_of(std::span(kZeros).first(padding(length))));
 
   co_await bulk_turn_.acquire();
+  if (guard_ && guard_->encrypts()) co_return co_await send_encrypted(memory, sizeof(header) + length);
   BulkTurn turn(*this, sizeof(header) + length, sizeof(header) + padded(length));
   while (failed_.ok() && !idle()) co_await flushed_.wait();
   if (guard_) turn.tag = guard_->begin();
@@ -265,6 +273,62 @@ Task<Status> FrameWriter::send_bulk(std::uint16_t type, std::uint64_t id, std::v
     bulk_bytes_ += *sent;
     parts = advance(parts, *sent);
     if (turn.left == 0) co_return Status();
+    bulk_under_way_ = true;
+    co_await watch_.writable();
+  }
+  co_return failed_;
+}
+
+// Holds the turn for a frame that is the writer's own: what is left of it goes out with the queue.
+class FrameWriter::SealedTurn {
+ public:
+  explicit SealedTurn(FrameWriter& writer) : writer_(writer) {}
+  SealedTurn(const SealedTurn&) = delete;
+  SealedTurn& operator=(const SealedTurn&) = delete;
+  ~SealedTurn() {
+    writer_.bulk_under_way_ = false;
+    const auto front = writer_.queue_.begin() + static_cast<std::ptrdiff_t>(writer_.queue_start_);
+    writer_.queue_.insert(front, left.begin(), left.end());
+    if (writer_.failed_.ok() && !writer_.idle()) writer_.start_flushing();
+    writer_.bulk_turn_.release();
+  }
+  std::vector<std::byte> bytes;
+  std::span<const std::byte> left;  // of them
+
+ private:
+  FrameWriter& writer_;
+};
+
+// The parts are header, payload of all in all `length` bytes, and padding.
+Task<Status> FrameWriter::send_encrypted(std::span<const iovec> parts, std::size_t length) {
+  SealedTurn turn(*this);
+  while (failed_.ok() && !idle()) co_await flushed_.wait();
+  turn.bytes.resize(padded(length) + sizeof(FrameGuard::Tag));  // a header is a multiple of 8
+  FrameGuard::Frame frame = guard_->begin();
+  std::size_t at = 0;
+  for (const iovec& part : parts.first(parts.size() - 1)) {
+    const std::span bytes(static_cast<const std::byte*>(part.iov_base), part.iov_len);
+    if (at == 0) {
+      std::copy(bytes.begin(), bytes.end(), turn.bytes.begin());
+      frame.add(bytes);
+    } else {
+      frame.seal(bytes, turn.bytes.data() + at);
+    }
+    at += bytes.size();
+  }
+  const FrameGuard::Tag tag = frame.end();
+  std::copy(tag.begin(), tag.end(), turn.bytes.end() - sizeof(tag));
+  turn.left = turn.bytes;
+  while (failed_.ok()) {
+    iovec part = part_of(turn.left);
+    const Result<std::size_t> sent = send_once(fd_, {&part, 1});
+    if (!sent.ok()) {
+      fail(sent.status());
+      break;
+    }
+    bulk_bytes_ += *sent;
+    turn.left = turn.left.subspan(*sent);
+    if (turn.left.empty()) co_return Status();
     bulk_under_way_ = true;
     co_await watch_.writable();
   }

@@ -3,7 +3,8 @@
 // Ordinary frames are written at once, or copied and queued when the socket is full. Bulk frames are written
 // straight from the caller's memory, who waits until the kernel has taken them; one at a time, in order, and
 // never inside another frame. A bulk frame whose sender is destroyed half way is completed with zeros, so
-// that the stream stays whole; its tag is that of what went out.
+// that the stream stays whole; its tag is that of what went out. Where frames are encrypted, that is a copy, which goes out
+// whatever becomes of the sender.
 #pragma once
 
 #include <sys/uio.h>
@@ -29,8 +30,8 @@ class FrameWriter {
   // `fd` is non-blocking and watched by `watch`; both outlive the writer's use.
   FrameWriter(Loop& loop, int fd, FdWatch& watch, std::size_t queue_limit);
 
-  // Every frame from now on has a tag.
-  void protect(const AuthKey& key) { guard_.emplace(key); }
+  // Every frame from now on has a tag, and is encrypted if that is asked for.
+  void protect(const AuthKey& key, Protection protection) { guard_.emplace(key, protection); }
 
   // Never waits. Code::unavailable when the peer is gone or does not read.
   Status send(std::uint16_t type, std::uint64_t id, std::span<const std::byte> payload);
@@ -56,6 +57,8 @@ class FrameWriter {
 
  private:
   struct BulkTurn;
+  class SealedTurn;
+  Task<Status> send_encrypted(std::span<const iovec> parts, std::size_t length);
   Status enqueue(std::span<const iovec> parts);
   Status flush_queue();
   void start_flushing();

@@ -54,10 +54,10 @@ class SocketConnection final : public Connection {
   }
   void give_files() { gives_files_ = true; }
   void batch_bulk() { reader_.batch_bulk(); }
-  // From now on every frame has a tag, made with `sending` here and `receiving` by the peer.
-  void protect(const AuthKey& sending, const AuthKey& receiving) {
-    writer_.protect(sending);
-    reader_.protect(receiving);
+  // From now on every frame is protected, with `sending` here and `receiving` by the peer. Not Protection::none.
+  void protect(const AuthKey& sending, const AuthKey& receiving, Protection protection) {
+    writer_.protect(sending, protection);
+    reader_.protect(receiving, protection);
   }
   // Closes when the process ends, even if another one still holds its end of the socket: its number may be
   // given to a stranger, whose memory must not be touched.

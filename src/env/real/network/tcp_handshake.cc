@@ -57,10 +57,6 @@ Status refuse(SocketConnection& connection, Status status) {
   return status;
 }
 
-std::string protection_name(Protection protection) {
-  return protection == Protection::authenticate ? "authenticate" : "none";
-}
-
 Status check_hello(const TcpHello& hello, AuthKind wanted, Protection protection) {
   if (hello.version != kTcpVersion) {
     return {Code::version,
@@ -84,7 +80,7 @@ void protect(SocketConnection& connection, Protection protection, Role own, cons
              const Exchange& exchange) {
   if (protection == Protection::none) return;
   const Role other = own == Role::client ? Role::server : Role::client;
-  connection.protect(session_key(key, own, exchange), session_key(key, other, exchange));
+  connection.protect(session_key(key, own, exchange), session_key(key, other, exchange), protection);
 }
 
 std::vector<std::byte> welcome_body(const ServerWords& words, const Peer& peer) {

@@ -4,9 +4,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <string>
 #include <vector>
 
+#include "base/random.h"
 #include "env/real/loop/loop.h"
 #include "env/real/network/socket_connection.h"
 
@@ -20,7 +23,7 @@ AuthKey key_of(int fill) {
 }
 
 TEST(FrameGuard, TagsOfEqualFramesDiffer) {
-  FrameGuard guard(key_of(1));
+  FrameGuard guard(key_of(1), Protection::authenticate);
   const std::array<std::byte, 100> bytes{};
   FrameGuard::Frame one = guard.begin();
   FrameGuard::Frame two = guard.begin();
@@ -28,21 +31,68 @@ TEST(FrameGuard, TagsOfEqualFramesDiffer) {
   two.add(bytes);
   const FrameGuard::Tag first = one.end();
   EXPECT_NE(two.end(), first);
-  FrameGuard::Frame pieces = FrameGuard(key_of(1)).begin();
+  FrameGuard other(key_of(1), Protection::authenticate);
+  FrameGuard::Frame pieces = other.begin();
   pieces.add(std::span(bytes).first(1));
   pieces.add(std::span(bytes).subspan(1));
   EXPECT_TRUE(pieces.ends_with(first)) << "pieces do not matter";
 }
 
+// What libsodium makes of the same by itself.
+TEST(FrameGuard, EncryptsAsTheStandardDoes) {
+  std::vector<std::byte> header(24, std::byte{3});
+  std::vector<std::byte> plain(1000);
+  for (std::size_t i = 0; i < plain.size(); ++i) plain[i] = static_cast<std::byte>(i * 7);
+  FrameGuard guard(key_of(1), Protection::encrypt);
+  guard.begin();
+  FrameGuard::Frame frame = guard.begin();  // number 1
+  frame.add(header);
+  std::vector<std::byte> sealed(plain.size());
+  frame.seal(plain, sealed.data());
+
+  std::vector<std::byte> expected(plain.size());
+  const std::array<unsigned char, crypto_stream_chacha20_NONCEBYTES> nonce{1};
+  const AuthKey key = key_of(1);
+  crypto_stream_chacha20_xor_ic(reinterpret_cast<unsigned char*>(expected.data()),
+                                reinterpret_cast<const unsigned char*>(plain.data()), plain.size(),
+                                nonce.data(), 1, reinterpret_cast<const unsigned char*>(key.data()));
+  EXPECT_EQ(sealed, expected);
+}
+
+TEST(FrameGuard, OpensInAnyPiecesWhatWasSealedInOthers) {
+  std::vector<std::byte> plain(4000);
+  for (std::size_t i = 0; i < plain.size(); ++i) plain[i] = static_cast<std::byte>(i * 11);
+  Random random(3);
+  FrameGuard sender(key_of(1), Protection::encrypt);
+  FrameGuard receiver(key_of(1), Protection::encrypt);
+  for (int round = 0; round < 200; ++round) {
+    FrameGuard::Frame out = sender.begin();
+    FrameGuard::Frame in = receiver.begin();
+    std::vector<std::byte> sealed(plain.size());
+    std::vector<std::byte> opened(plain.size());
+    for (std::size_t at = 0, count = 0; at < plain.size(); at += count) {
+      count = std::min<std::size_t>(plain.size() - at, random.below(200));
+      out.seal(std::span(plain).subspan(at, count), sealed.data() + at);
+    }
+    for (std::size_t at = 0, count = 0; at < plain.size(); at += count) {
+      count = std::min<std::size_t>(plain.size() - at, random.below(200));
+      in.open(std::span(sealed).subspan(at, count), opened.data() + at);
+    }
+    ASSERT_EQ(opened, plain);
+    ASSERT_NE(sealed, plain);
+    ASSERT_TRUE(in.ends_with(out.end()));
+  }
+}
+
 // Two ends of a connection with a wire in between that the test holds.
-class GuardedWire : public testing::Test {
+class GuardedWire : public testing::TestWithParam<Protection> {
  protected:
   void SetUp() override {
     sender_ = make(near_, far_);
     receiver_ = make(other_near_, other_far_);
     ASSERT_TRUE(sender_ && receiver_);
-    sender_->protect(key_of(1), key_of(2));
-    receiver_->protect(key_of(2), key_of(1));
+    sender_->protect(key_of(1), key_of(2), GetParam());
+    receiver_->protect(key_of(2), key_of(1), GetParam());
   }
   ~GuardedWire() override {
     ::close(far_);
@@ -78,18 +128,27 @@ class GuardedWire : public testing::Test {
   const std::vector<std::byte> payload_{100, std::byte{7}};
 };
 
-TEST_F(GuardedWire, FramesComeAsTheyWereSent) {
+TEST_P(GuardedWire, FramesComeAsTheyWereSent) {
   for (std::uint64_t id = 1; id < 5; ++id) {
     ASSERT_TRUE(sender_->send(kFirstUserFrameType, id, std::span(payload_).first(id * 9)).ok());
     pass_on(wire());
     const Result<Frame> frame = receive();
     ASSERT_TRUE(frame.ok()) << frame.status().to_string();
     EXPECT_EQ(frame->id, id);
-    EXPECT_EQ(frame->payload.size(), id * 9);
+    const auto sent = std::span(payload_).first(id * 9);
+    EXPECT_TRUE(std::equal(frame->payload.begin(), frame->payload.end(), sent.begin(), sent.end()));
   }
 }
 
-TEST_F(GuardedWire, AlteredFrameEndsTheConnection) {
+TEST_P(GuardedWire, PayloadIsSeenOnTheWireUnlessEncrypted) {
+  ASSERT_TRUE(sender_->send(kFirstUserFrameType, 1, payload_).ok());
+  const std::vector<std::byte> bytes = wire();
+  const bool seen =
+      std::search(bytes.begin(), bytes.end(), payload_.begin(), payload_.begin() + 16) != bytes.end();
+  EXPECT_EQ(seen, GetParam() != Protection::encrypt);
+}
+
+TEST_P(GuardedWire, AlteredFrameEndsTheConnection) {
   ASSERT_TRUE(sender_->send(kFirstUserFrameType, 1, payload_).ok());
   std::vector<std::byte> bytes = wire();
   bytes[60] ^= std::byte{1};
@@ -98,7 +157,7 @@ TEST_F(GuardedWire, AlteredFrameEndsTheConnection) {
   EXPECT_TRUE(receiver_->closed());
 }
 
-TEST_F(GuardedWire, AlteredIdEndsTheConnection) {
+TEST_P(GuardedWire, AlteredIdEndsTheConnection) {
   ASSERT_TRUE(sender_->send(kFirstUserFrameType, 1, payload_).ok());
   std::vector<std::byte> bytes = wire();
   bytes[16] ^= std::byte{1};
@@ -106,7 +165,7 @@ TEST_F(GuardedWire, AlteredIdEndsTheConnection) {
   EXPECT_EQ(receive().code(), Code::malformed);
 }
 
-TEST_F(GuardedWire, RepeatedFrameEndsTheConnection) {
+TEST_P(GuardedWire, RepeatedFrameEndsTheConnection) {
   ASSERT_TRUE(sender_->send(kFirstUserFrameType, 1, payload_).ok());
   const std::vector<std::byte> bytes = wire();
   pass_on(bytes);
@@ -115,7 +174,7 @@ TEST_F(GuardedWire, RepeatedFrameEndsTheConnection) {
   EXPECT_EQ(receive().code(), Code::malformed);
 }
 
-TEST_F(GuardedWire, LeftOutFrameEndsTheConnection) {
+TEST_P(GuardedWire, LeftOutFrameEndsTheConnection) {
   ASSERT_TRUE(sender_->send(kFirstUserFrameType, 1, payload_).ok());
   EXPECT_FALSE(wire().empty());
   ASSERT_TRUE(sender_->send(kFirstUserFrameType, 2, payload_).ok());
@@ -123,7 +182,7 @@ TEST_F(GuardedWire, LeftOutFrameEndsTheConnection) {
   EXPECT_EQ(receive().code(), Code::malformed);
 }
 
-TEST_F(GuardedWire, FrameOfAnotherEndsTheConnection) {
+TEST_P(GuardedWire, FrameOfAnotherEndsTheConnection) {
   SocketConnection& stranger = *receiver_;
   ASSERT_TRUE(stranger.send(kFirstUserFrameType, 1, payload_).ok());
   std::vector<std::byte> bytes(1U << 12U);
@@ -133,6 +192,9 @@ TEST_F(GuardedWire, FrameOfAnotherEndsTheConnection) {
   pass_on(bytes);  // its own words come back
   EXPECT_EQ(receive().code(), Code::malformed);
 }
+
+INSTANTIATE_TEST_SUITE_P(Ways, GuardedWire, testing::Values(Protection::authenticate, Protection::encrypt),
+                         [](const auto& tested) { return std::string(protection_name(tested.param)); });
 
 }  // namespace
 }  // namespace tutti

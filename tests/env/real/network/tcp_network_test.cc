@@ -54,8 +54,10 @@ struct TcpWorldOf {
 
 using TcpWorld = TcpWorldOf<Protection::none>;
 using ProtectedTcpWorld = TcpWorldOf<Protection::authenticate>;
+using EncryptedTcpWorld = TcpWorldOf<Protection::encrypt>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Tcp, NetworkSuite, testing::Types<TcpWorld>);
 INSTANTIATE_TYPED_TEST_SUITE_P(ProtectedTcp, NetworkSuite, testing::Types<ProtectedTcpWorld>);
+INSTANTIATE_TYPED_TEST_SUITE_P(EncryptedTcp, NetworkSuite, testing::Types<EncryptedTcpWorld>);
 
 // A peer that speaks bytes, not the protocol.
 class RawTcpPeer {
