@@ -13,6 +13,40 @@ from support import MIB, digest, write_file
 CUT = 3.0
 
 
+class Relay:
+    """A relay between the client hosts and one data server; see relay.py."""
+
+    def __init__(self, test, server):
+        host = test.hosts.add("relay")
+        self.process = host.start(
+            sys.executable, os.path.join(HERE, "relay.py"), host.address, PORT, test.data[server].address, PORT,
+            stdin=subprocess.PIPE,
+        )
+        self.expect_ok()
+        addresses = [f"tcp:{each.address}:{PORT}" for each in test.data]
+        addresses[server] = f"tcp:{host.address}:{PORT}"
+        for each in test.client_hosts:
+            test.furnish(each, data=addresses)
+
+    def expect_ok(self):
+        line = self.process.stdout.readline()
+        assert line == b"ok\n", line
+
+    def ask(self, command):
+        self.process.stdin.write(command.encode() + b"\n")
+        self.process.stdin.flush()
+
+    def tell(self, command):
+        self.ask(command)
+        self.expect_ok()
+
+    def seen(self, text):
+        self.ask(f"seen {text}")
+        number = int(self.process.stdout.readline())
+        self.expect_ok()
+        return number
+
+
 class AcrossHosts(HostsTest):
     def write_during(self, disturb, size=48 * MIB):
         """Each client host writes a file; once server 2 is at work, `disturb` runs; all bytes must be right."""
@@ -46,30 +80,15 @@ class AcrossHosts(HostsTest):
         self.write_during(disturb)
 
     def test_write_survives_a_link_that_stalls_and_one_that_breaks(self):
-        relay_host = self.hosts.add("relay")
-        relay = relay_host.start(
-            sys.executable, os.path.join(HERE, "relay.py"), relay_host.address, PORT, self.data[2].address, PORT,
-            stdin=subprocess.PIPE,
-        )
-        self.assertEqual(relay.stdout.readline(), b"ok\n")
-
-        def tell(command):
-            relay.stdin.write(command.encode() + b"\n")
-            relay.stdin.flush()
-            self.assertEqual(relay.stdout.readline(), b"ok\n")
-
-        addresses = [f"tcp:{host.address}:{PORT}" for host in self.data]
-        addresses[2] = f"tcp:{relay_host.address}:{PORT}"
-        for host in self.client_hosts:
-            self.furnish(host, data=addresses)
+        relay = Relay(self, 2)
 
         def disturb():
-            tell("stall")
+            relay.tell("stall")
             time.sleep(CUT)
-            tell("cut")
+            relay.tell("cut")
             time.sleep(0.2)
-            tell("go")
-            tell("delay 5")
+            relay.tell("go")
+            relay.tell("delay 5")
 
         self.write_during(disturb)
 
@@ -77,6 +96,48 @@ class AcrossHosts(HostsTest):
         out, _ = self.tutti(self.client_hosts[0], "status", "--json")
         servers = json.loads(out)["servers"]
         self.assertEqual([server["reachable"] for server in servers], [True] * (1 + self.servers), out)
+
+
+class Encrypted(AcrossHosts):
+    """The same where frames are encrypted."""
+
+    settings = 'protect = "encrypt"\n'
+
+
+class OnTheWire(HostsTest):
+    """What somebody between client and server can read."""
+
+    servers = 1
+    clients = 1
+    word = "SECRETWORDSECRET"
+
+    def seen_on_the_way(self):
+        relay = Relay(self, 0)
+        self.assertEqual(relay.seen(self.word), 0)
+        host = self.client_hosts[0]
+        source = self.write(host, "source", self.word.encode() * 65_536)
+        self.tutti(host, "put", source, "/file")
+        target = os.path.join(host.directory, "target")
+        self.tutti(host, "get", "/file", target)
+        self.assertEqual(digest(source), digest(target))
+        return relay.seen(self.word)
+
+    encrypted = False
+
+    def test_bytes_can_be_read_unless_encrypted(self):
+        self.assertEqual(self.seen_on_the_way() == 0, self.encrypted)
+
+
+class OnAnEncryptedWire(OnTheWire):
+    settings = 'protect = "encrypt"\n'
+    encrypted = True
+
+    def test_a_client_that_does_not_encrypt_is_told(self):
+        host = self.client_hosts[0]
+        self.settings = ""
+        self.furnish(host)
+        _, err = self.tutti(host, "ls", "/", code=1)
+        self.assertIn("protect = encrypt", err)
 
 
 class AtTheDoor(HostsTest):

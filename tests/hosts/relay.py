@@ -2,11 +2,12 @@
 
     relay.py LISTEN_HOST LISTEN_PORT TO_HOST TO_PORT
 
-Commands come on standard input, one a line, each answered with "ok":
+Commands come on standard input, one a line, each answered with "ok", and `seen` with a number first:
     stall        nothing passes any more; connections stay open
     delay MS     whatever passes is held back for that long
     cut          all connections are closed, new ones refused
     go           as at the start
+    seen TEXT    in how many pieces of what has passed so far the text was (only what passed after the first such command)
 """
 
 import asyncio
@@ -23,10 +24,14 @@ class Relay:
         self.refusing = False
         self.delay = 0.0
         self.writers = set()
+        self.text = None
+        self.seen = 0
 
     async def pump(self, reader, writer):
         try:
             while data := await reader.read(CHUNK):
+                if self.text and self.text in data:
+                    self.seen += 1
                 if self.delay:
                     await asyncio.sleep(self.delay)
                 await self.open.wait()
@@ -63,6 +68,9 @@ class Relay:
         elif words[0] == "go":
             self.refusing, self.delay = False, 0.0
             self.open.set()
+        elif words[0] == "seen":
+            self.text = words[1].encode()
+            print(self.seen, flush=True)
         else:
             raise ValueError(words)
 
