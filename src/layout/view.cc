@@ -40,21 +40,19 @@ std::int64_t FileView::data_before(std::int64_t file_offset) const {
   const std::int64_t low = filetype.true_lb();
   if (place <= low) return 0;
   if (contiguous()) return place - low;
-  if (ascending()) {
-    const std::int64_t tile = (place - low) / filetype.extent();
-    return tile * filetype.size() + filetype.size_before(place - tile * filetype.extent());
-  }
-  TypeCursor walk(filetype, displacement);
-  for (;;) {
-    const std::int64_t before = walk.position();
-    const TypeRun run = walk.next(TypeCursor::kUnbounded);
-    if (run.offset + run.length >= file_offset)
-      return before + std::max<std::int64_t>(0, file_offset - run.offset);
-  }
+  const std::int64_t tile = (place - low) / filetype.extent();
+  return tile * filetype.size() + filetype.size_before(place - tile * filetype.extent());
 }
 
 std::int64_t FileView::end_in_etypes(std::int64_t file_length) const {
-  return (data_before(file_length) + etype_size - 1) / etype_size;
+  const auto etypes = [this](std::int64_t bytes) { return (bytes + etype_size - 1) / etype_size; };
+  if (ascending()) return etypes(data_before(file_length));
+  for (TypeCursor walk(filetype, displacement);;) {
+    const std::int64_t before = walk.position();
+    const TypeRun run = walk.next(TypeCursor::kUnbounded);
+    const std::int64_t first = etypes(before + std::max<std::int64_t>(0, file_length - run.offset));
+    if (first * etype_size < before + run.length) return first;
+  }
 }
 
 Extent FileView::bounds(std::int64_t data_offset, std::int64_t bytes) const {

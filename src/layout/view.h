@@ -30,10 +30,9 @@ struct FileView {
 
   // The place in the file of a byte of the data.
   [[nodiscard]] std::int64_t file_offset(std::int64_t data_offset) const;
-  // How many bytes of the data lie before a place in the file, in data order up to the last such byte (as
-  // ROMIO counts for the end of the file); with an ascending view simply how many.
+  // How many bytes of the data lie before a place in the file. Only of an ascending view.
   [[nodiscard]] std::int64_t data_before(std::int64_t file_offset) const;
-  // SEEK_END: the end of a file of this length, in etypes, a begun one counted.
+  // SEEK_END: the end of a file of this length, which is the first etype of the view that begins behind its last byte.
   [[nodiscard]] std::int64_t end_in_etypes(std::int64_t file_length) const;
   // From the first to behind the last byte of the file that a range of the data touches; empty for an empty
   // range.

@@ -55,6 +55,19 @@ TEST(FileView, OffsetsAgreeWithAListOfBytes) {
   }
 }
 
+// The next repetition lies in the holes of this one.
+TEST(FileView, EndsWithTheFirstEtypeBehindTheFile) {
+  for (const std::int64_t every : {8, 12, 20, 36}) {
+    const FileView view{2, 4, FlatType::resized(0, 4, FlatType::vector(3, 1, every, FlatType::bytes(4)))};
+    ASSERT_TRUE(view.validate(false).ok());
+    for (std::int64_t length = 0; length < 200; ++length) {
+      std::int64_t first = 0;
+      while (view.file_offset(first * 4) < length) ++first;
+      ASSERT_EQ(view.end_in_etypes(length), first) << "every " << every << ", length " << length;
+    }
+  }
+}
+
 // A range cut along the file: every byte of it is found once, and where it belongs.
 void check_cuts(const ViewRange& range, const std::map<std::int64_t, std::int64_t>& expected,
                 Random& random) {

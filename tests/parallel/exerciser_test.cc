@@ -181,7 +181,8 @@ class Rank {
 
   Task<Status> positions(const Step& step, ParallelFile& file) {
     if (file.position() != step.numbers[index()])
-      co_return Status(Code::internal, "the individual pointer is elsewhere");
+      co_return Status(Code::internal, "the individual pointer is at " + std::to_string(file.position()) +
+                                           ", not " + std::to_string(step.numbers[index()]));
     const auto shared = co_await file.position_shared();
     if (!shared.ok()) co_return shared.status();
     if (*shared != step.shared)

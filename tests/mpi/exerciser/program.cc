@@ -296,14 +296,14 @@ class Maker {
     state.shared = target;
   }
 
-  // The end of the file in etypes of a rank's view: the first that begins behind it.
+  // The end of the file in etypes of a rank's view: the first that begins behind it, wherever those after that begin.
   static Offset end_of(const File& state, std::size_t rank) {
     const View& view = state.views[rank];
     const auto length = static_cast<Offset>(state.content.size());
     if (view.map.size() == 0) return 0;
     Offset end = 0;
-    while (view.place(end) < length) ++end;
-    return (end + view.etype - 1) / view.etype;
+    while (view.place(end * view.etype) < length) ++end;
+    return end;
   }
 
   void positions(int file) {
@@ -557,6 +557,11 @@ void Maker::transfer(int file) {
   program_.steps.push_back(std::move(step));
 }
 
+std::string describe(const View& view) {
+  return "from " + std::to_string(view.displacement) + ", etype " + std::to_string(view.etype) + ", " +
+         describe(view.filetype);
+}
+
 }  // namespace
 
 Program make_program(std::uint64_t seed, int most_ranks) { return Maker(seed, most_ranks).make(); }
@@ -580,7 +585,10 @@ std::string describe(const Program& program, std::size_t number) {
   } else {
     text += kKinds[static_cast<std::size_t>(step.kind)];
   }
+  if (step.kind == Step::Kind::seek || step.kind == Step::Kind::seek_shared)
+    text += step.whence == 0 ? " from the begin" : (step.whence == 1 ? " from here" : " from the end");
   text += " on file " + std::to_string(step.file);
+  if (step.kind == Step::Kind::set_view) text += ": rank 0 " + describe(step.views[0]);
   for (const auto& [key, value] : step.hints) text += " " + key + "=" + value;
   if (step.kind == Step::Kind::wait) {
     text += " for";

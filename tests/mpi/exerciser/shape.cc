@@ -60,6 +60,35 @@ Map map_of(const Shape& shape) {
   return all.map();
 }
 
+std::string describe(const Shape& shape) {
+  std::string text;
+  switch (shape.kind) {
+    case Shape::Kind::element:
+      return "element " + std::to_string(shape.size);
+    case Shape::Kind::contiguous:
+      text = "contiguous " + std::to_string(shape.count);
+      break;
+    case Shape::Kind::vector:
+      text = "vector " + std::to_string(shape.count) + " x " + std::to_string(shape.block) + " every " +
+             std::to_string(shape.stride);
+      break;
+    case Shape::Kind::indexed:
+      text = "indexed";
+      break;
+    case Shape::Kind::structure:
+      text = "structure";
+      break;
+    case Shape::Kind::resized:
+      text = "resized " + std::to_string(shape.low) + " to " + std::to_string(shape.low + shape.extent);
+      break;
+  }
+  for (std::size_t i = 0; i < shape.lengths.size(); ++i)
+    text += " " + std::to_string(shape.lengths[i]) + " at " + std::to_string(shape.displacements[i]);
+  text += " of (";
+  for (const Shape& part : shape.parts) text += (&part == &shape.parts.front() ? "" : ", ") + describe(part);
+  return text + ")";
+}
+
 Shape element(Offset size) {
   Shape shape;
   shape.size = size;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace exerciser {
@@ -54,6 +55,9 @@ struct Map {
   }
 };
 Map map_of(const Shape& shape);
+
+// "vector 3 x 2 every 24 of (element 4)", for messages.
+std::string describe(const Shape& shape);
 
 Shape element(Offset size);
 Shape resized(Offset low, Offset extent, Shape part);
