@@ -49,18 +49,11 @@ void merge(ApplicationMerger& merger, ServerSession& server, const Result<Channe
   if (!status.ok()) merger.silent(status.with_context(server.name()).to_string());
 }
 
-Task<ServerStatus> server_status(const Env& env, ServerSession& server, const char* kind, std::uint32_t index,
-                                 Nanos patience) {
-  ServerStatus row;
-  row.address = server.address();
-  row.kind = kind;
-  row.index = index;
-  const auto reply = co_await ask_within(env, server, wire::Type::status, patience);
-  row.reachable = reply.status();
-  if (!reply.ok()) co_return row;
-  const auto* message = wire::parse<wire::ServerStatusReply>(reply->payload);
+// What a server says of itself.
+void read_status(const Channel::Reply& reply, ServerStatus& row) {
+  const auto* message = wire::parse<wire::ServerStatusReply>(reply.payload);
   row.reachable = message != nullptr ? wire::status_of(*message) : Status(Code::malformed, "status reply");
-  if (!row.reachable.ok()) co_return row;
+  if (!row.reachable.ok()) return;
   row.version = wire::text(message->version());
   row.policy = wire::text(message->policy());
   row.uptime = Nanos(message->uptime());
@@ -81,6 +74,29 @@ Task<ServerStatus> server_status(const Env& env, ServerSession& server, const ch
       row.leases.push_back(
           {lease->index(), lease->connected(), Nanos(lease->since()), Nanos(lease->heard())});
   }
+}
+
+Task<ServerStatus> server_status(const Env& env, ServerSession& server, const char* kind, std::uint32_t index,
+                                 Nanos patience) {
+  ServerStatus row;
+  row.address = server.address();
+  row.kind = kind;
+  row.index = index;
+  const auto reply = co_await ask_within(env, server, wire::Type::status, patience);
+  row.reachable = reply.status();
+  if (reply.ok()) read_status(*reply, row);
+  co_return row;
+}
+
+// Of a data server, which is waited for while there is hope.
+Task<ServerStatus> status_of_data(ServerSession& server) {
+  flatbuffers::FlatBufferBuilder builder(64);
+  builder.Finish(wire::CreateStatusRequest(builder));
+  ServerStatus row;
+  const auto reply = co_await server.call<wire::ServerStatusReply>(wire::request_type(wire::Type::status),
+                                                                   wire::bytes(builder));
+  row.reachable = reply.status();
+  if (reply.ok()) read_status(*reply, row);
   co_return row;
 }
 
@@ -162,12 +178,11 @@ SpaceInfo space_of(const std::vector<ServerStatus>& data_servers) {
 }
 
 Task<Result<SpaceInfo>> FileSystem::space() {
-  std::vector<ServerStatus> servers;
-  for (ServerStatus& server : co_await status(impl_->options.first_patience)) {
-    if (server.kind != "data") continue;
-    TUTTI_CO_TRY(server.reachable.with_context("space of data server " + std::to_string(server.index)));
-    servers.push_back(std::move(server));
-  }
+  std::vector<Task<ServerStatus>> tasks;
+  for (const auto& server : impl_->data) tasks.push_back(status_of_data(*server));
+  const std::vector<ServerStatus> servers = co_await when_all(std::move(tasks));
+  for (std::size_t i = 0; i < servers.size(); ++i)
+    TUTTI_CO_TRY(servers[i].reachable.with_context("space of " + impl_->data[i]->name()));
   co_return space_of(servers);
 }
 
