@@ -164,6 +164,7 @@ Task<Status> Locks::acquire(std::uint64_t session, LockAsk ask) {
   if (ask.reclaim) {
     if (table_.granted(name)) co_return Status();  // whoever is not sure asks
     TUTTI_CO_TRY(co_await mark());
+    if (table_.granted(name)) co_return Status();  // twice at once, for two who are not sure
     if (now >= grace_end_ || !table_.free(ask.inode, ask.range) || table_.contains(name) || was_taken(name))
       co_return Status(Code::stale, "the lock was given up when the connection was lost");
     if (table_.size_of(session) >= kMaxLocks) co_return Status(Code::stale, "too many locks");

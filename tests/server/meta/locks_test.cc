@@ -1,4 +1,5 @@
 // Locks as the metadata server sees them: what clients say, and what silent or strange ones get.
+#include "env/combine.h"
 #include "tests/server/meta/meta_world.h"
 
 namespace tutti {
@@ -68,6 +69,26 @@ TEST_F(MetaLocks, AfterARestartOnlyHoldersAreServedDuringTheGrace) {
   EXPECT_TRUE(unlock(holder, 1).ok());
   EXPECT_TRUE(lock(other, capability, 1, 1_s).ok());
   EXPECT_GE(simulation_.now() - before, options_.lock_grace - 1_s);
+}
+
+// The keeper of a client's locks, and a transfer that is not sure.
+TEST_F(MetaLocks, AfterARestartAHolderMayAskTwiceAtOnce) {
+  ASSERT_TRUE(start().ok());
+  Client holder = connect(0, 1);
+  const wire::Capability capability = open_file(holder);
+  ASSERT_TRUE(lock(holder, capability, 1, 1_s).ok());
+  stop();
+  ASSERT_TRUE(start().ok());
+  holder = connect(0, 1);
+  Builder builder;
+  builder.Finish(wire::CreateLockRequest(builder, &capability, 1, 0, 100, true, true, (1_s).count()));
+  std::vector<Task<Result<Channel::Reply>>> asked;
+  for (int i = 0; i < 2; ++i)
+    asked.push_back(holder.channel->call(wire::request_type(wire::Type::lock), wire::bytes(builder)));
+  for (const auto& reply : run(when_all(std::move(asked)))) {
+    ASSERT_TRUE(reply.ok());
+    EXPECT_TRUE(wire::status_of(*wire::parse<wire::LockReply>(reply->payload)).ok());
+  }
 }
 
 TEST_F(MetaLocks, WhatOthersHaveGotIsNotGivenBackAfterARestart) {
