@@ -361,7 +361,7 @@ bool overlap(const std::vector<bool>& a, const std::vector<bool>& b) {
 // Whether what was touched since all met makes it uncertain what comes of this.
 bool Maker::collides(const File& state, const Touch& touch) const {
   return std::any_of(state.touches.begin(), state.touches.end(), [&](const Touch& other) {
-    if (other.rank == touch.rank && !other.under_way) return false;
+    if (other.rank == touch.rank && touch.rank != kAll && !other.under_way) return false;
     if ((other.reads_length && touch.changes_length) || (other.changes_length && touch.reads_length))
       return true;
     // Between the old end and the new one are bytes only when the other has written.
