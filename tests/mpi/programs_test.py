@@ -1,4 +1,4 @@
-"""Programs as users have them, unchanged, on Tutti: Fortran, HDF5, PnetCDF. What they write equals what they write to
+"""Programs as users have them, unchanged, on Tutti: Fortran, HDF5, PnetCDF, NetCDF. What they write equals what they write to
 a local directory, and other numbers of processes read it back."""
 
 import filecmp
@@ -100,6 +100,17 @@ class Programs(MpiTest):
                     self.assertIn("are the same", self.check("ncmpidiff", got, local))
                     for others in {2, 9} - {ranks}:
                         self.assertIn("good", self.mpi(library, others, "pnetcdf", "read", path, env=prefix))
+
+    def test_netcdf(self):
+        for library in self.libraries_with("netcdf", "h5diff"):
+            for ranks in (1, 4):
+                with self.subTest(library=library, ranks=ranks):
+                    name = f"{library}-{ranks}.nc4"
+                    self.assertIn("good", self.mpi(library, ranks, "netcdf", "write", "tutti:/" + name))
+                    self.mpi(library, ranks, "netcdf", "write", self.local(name), tutti=False)
+                    self.check("h5diff", self.get(name), self.local(name))
+                    for others in {2, 4} - {ranks}:
+                        self.assertIn("good", self.mpi(library, others, "netcdf", "read", "tutti:/" + name))
 
     def test_a_program_with_its_mpi_library_inside_is_refused(self):
         if not shutil.which("cc"):
