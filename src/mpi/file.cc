@@ -150,11 +150,7 @@ File::~File() {
   file_.reset();
 }
 
-int File::close() {
-  const int code = split_ ? raise(MPI_ERR_IO) : run(file_->close());
-  runtime_.genuine_files().give_back(handle_);
-  return code;
-}
+int File::close() { return split_ ? raise(MPI_ERR_IO) : run(file_->close()); }
 
 int File::raise(int code) { return mpi::raise(handle_, code); }
 

@@ -41,7 +41,7 @@ class File {
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
-  // The object is removed from the runtime by the caller afterwards.
+  // The caller then removes the object from the runtime, and gives the handle back.
   int close();
 
   [[nodiscard]] MPI_File handle() const { return handle_; }

@@ -58,8 +58,9 @@ int File_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI
 int File_close(MPI_File* fh) {
   const auto ours = [&](Runtime& runtime, File& file) {
     const int code = file.close();
-    runtime.remove(*fh);
-    *fh = MPI_FILE_NULL;
+    const MPI_File handle = std::exchange(*fh, MPI_FILE_NULL);
+    runtime.remove(handle);  // first: once it is closed, the library may give it to another thread
+    runtime.genuine_files().give_back(handle);
     return code;
   };
   TUTTI_DISPATCH(

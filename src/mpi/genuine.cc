@@ -35,7 +35,10 @@ int open_genuine(MPI_File* handle) {
 }
 
 int GenuineFiles::take(MPI_File* handle) {
-  if (spare_.empty()) return open_genuine(handle);
+  if (spare_.empty()) {
+    const WithoutLock others(lock_);
+    return open_genuine(handle);
+  }
   *handle = spare_.back();
   spare_.pop_back();
   return reset_handler(*handle);
@@ -45,6 +48,7 @@ void GenuineFiles::give_back(MPI_File handle) {
   if (spare_.size() < kMostSpare) {
     spare_.push_back(handle);
   } else {
+    const WithoutLock others(lock_);
     library().File_close(&handle);
   }
 }

@@ -5,6 +5,8 @@
 
 #include <vector>
 
+#include "mpi/fair_lock.h"
+
 namespace tutti::mpi {
 
 // Opens /dev/null for this process alone with the MPI library's own function.
@@ -13,6 +15,9 @@ int open_genuine(MPI_File* handle);
 // Handles for open files. Open MPI takes a millisecond to open one: handles that were given back are used again.
 class GenuineFiles {
  public:
+  // The lock that callers hold; others may have it while the library opens or closes one.
+  explicit GenuineFiles(FairLock& lock) : lock_(lock) {}
+
   // A handle with the error handler of new files.
   int take(MPI_File* handle);
   void give_back(MPI_File handle);
@@ -20,6 +25,7 @@ class GenuineFiles {
   void close_all();
 
  private:
+  FairLock& lock_;
   std::vector<MPI_File> spare_;
 };
 

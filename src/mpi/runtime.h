@@ -23,32 +23,13 @@
 #include "env/scope.h"
 #include "mpi/datatype.h"
 #include "mpi/duplicates.h"
+#include "mpi/fair_lock.h"
 #include "mpi/genuine.h"
 
 namespace tutti::mpi {
 
 class File;
 struct Request;
-
-// A lock that serves in the order of asking, may be taken again by its holder, and does nothing unless enabled.
-class FairLock {
- public:
-  void enable() { enabled_ = true; }
-  [[nodiscard]] bool enabled() const { return enabled_; }
-  // Whether others wait. By the holder.
-  [[nodiscard]] bool contended();
-  void lock();
-  void unlock();
-
- private:
-  bool enabled_ = false;
-  std::mutex mutex_;
-  std::condition_variable served_;
-  std::uint64_t next_ = 0;
-  std::uint64_t serving_ = 0;
-  std::thread::id owner_;
-  int depth_ = 0;
-};
 
 class Runtime {
  public:
@@ -140,7 +121,7 @@ class Runtime {
   bool driven_ = false;         // a thread drives for all
   std::uint64_t progress_ = 0;  // counts note_progress()
   RealClient client_;
-  GenuineFiles genuine_files_;
+  GenuineFiles genuine_files_{lock_};
   Duplicates duplicates_;
   std::unique_ptr<Datatypes> datatypes_;
   std::map<MPI_File, std::unique_ptr<File>> files_;

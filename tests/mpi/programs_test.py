@@ -48,8 +48,7 @@ class Programs(MpiTest):
 
     def test_threads_use_one_file_and_files_of_their_own(self):
         for library in self.libraries_with("threads"):
-            # With MPICH's polling threads several ranks take minutes on two cores.
-            for ranks in (1, 3) if library == "openmpi" else (1,):
+            for ranks in (1, 3):
                 with self.subTest(library=library, ranks=ranks):
                     self.assertIn("good", self.mpi(library, ranks, "threads", "tutti:/t", 10))
 
