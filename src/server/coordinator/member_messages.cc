@@ -1,5 +1,7 @@
 #include "server/coordinator/member_messages.h"
 
+#include <algorithm>
+
 #include "server/meta/codec.h"
 
 namespace tutti {
@@ -31,6 +33,17 @@ Status check(const ServerKey& key, const wire::Capability& capability, std::uint
   TUTTI_TRY(key.check(capability, right, wall));
   if (capability.file() == mark) return {};
   return {Code::bad_capability, "the capability was made for another message"};
+}
+
+// Times that can be reckoned with: since 1970, and for another hundred years.
+bool sound(const Advice& advice) {
+  static constexpr Nanos kLatest = Nanos(std::int64_t{1} << 62U);
+  const auto fine = [](Nanos time) { return time >= Nanos(0) && time <= kLatest; };
+  return fine(advice.expiry) &&
+         std::all_of(advice.slices.begin(), advice.slices.end(),
+                     [&](const TimeSlice& slice) { return fine(slice.from) && fine(slice.to); }) &&
+         std::all_of(advice.plan.begin(), advice.plan.end(),
+                     [&](const PlanStep& step) { return fine(step.from); });
 }
 
 }  // namespace
@@ -90,6 +103,7 @@ Result<Advice> read_advice(const ServerKey& key, std::span<const std::byte> payl
       advice.plan.push_back({Nanos(step->from()), step->choice()});
   }
   TUTTI_TRY(check(key, *request->capability(), wire::kRightAdvise, mark_of(advice), wall));
+  if (!sound(advice)) return Status(Code::malformed, "advice for no time");
   return advice;
 }
 

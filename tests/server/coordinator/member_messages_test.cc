@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace tutti {
 namespace {
 
@@ -43,6 +45,17 @@ TEST(AdviceMessage, ArrivesAsItWasSentOrNotAtAll) {
   EXPECT_EQ(changed(wire::kAdviceVersion, 5), Code::ok);
   EXPECT_EQ(changed(wire::kAdviceVersion, 6), Code::bad_capability);
   EXPECT_EQ(changed(wire::kAdviceVersion + 1, 5), Code::version);
+}
+
+TEST(AdviceMessage, IsForATimeThatCanBeReckonedWith) {
+  const auto read = [](const Advice& advice) {
+    return read_advice(kKey, wire::bytes(advice_message(kKey, advice, 0_s)), 1_s).code();
+  };
+  const Nanos never = Nanos(std::numeric_limits<std::int64_t>::min());
+  EXPECT_EQ(read({5, 9_s, {}, {{1_s, 1}}}), Code::ok);
+  EXPECT_EQ(read({5, 9_s, {}, {{never, 1}}}), Code::malformed);
+  EXPECT_EQ(read({5, 9_s, {{7, false, 1_s, Nanos::max()}}, {}}), Code::malformed);
+  EXPECT_EQ(read({5, Nanos::max(), {}, {}}), Code::malformed);
 }
 
 TEST(StatisticsMessage, ArrivesAsItWasSentAndIsBounded) {
