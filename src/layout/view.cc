@@ -47,7 +47,11 @@ std::int64_t FileView::data_before(std::int64_t file_offset) const {
 std::int64_t FileView::end_in_etypes(std::int64_t file_length) const {
   const auto etypes = [this](std::int64_t bytes) { return (bytes + etype_size - 1) / etype_size; };
   if (ascending()) return etypes(data_before(file_length));
-  for (TypeCursor walk(filetype, displacement);;) {
+  // Repetitions that end before the file does have nothing behind it.
+  const std::int64_t span = filetype.true_lb() + filetype.true_extent();
+  const std::int64_t skipped =
+      std::max<std::int64_t>(0, (file_length - displacement - span) / filetype.extent());
+  for (TypeCursor walk = cursor(skipped * filetype.size());;) {
     const std::int64_t before = walk.position();
     const TypeRun run = walk.next(TypeCursor::kUnbounded);
     const std::int64_t first = etypes(before + std::max<std::int64_t>(0, file_length - run.offset));

@@ -6,6 +6,7 @@
 
 #include "mpi/genuine.h"
 #include "mpi/library.h"
+#include "mpi/runtime.h"
 
 namespace tutti::mpi {
 
@@ -73,7 +74,9 @@ void call_default_handler(int code) {
   const bool returns = handler == MPI_ERRORS_RETURN;
   PMPI_Errhandler_free(&handler);
   MPI_File file = MPI_FILE_NULL;
-  if (returns || open_genuine(&file) != MPI_SUCCESS) return;
+  if (returns) return;
+  const WithoutLock others(Runtime::get().lock());
+  if (open_genuine(&file) != MPI_SUCCESS) return;
   PMPI_File_call_errhandler(file, code);
   library().File_close(&file);
 #else

@@ -2,6 +2,11 @@
 
 namespace tutti::mpi {
 
+bool FairLock::held() {
+  const std::lock_guard guard(mutex_);
+  return owner_ == std::this_thread::get_id();
+}
+
 bool FairLock::contended() {
   const std::lock_guard guard(mutex_);
   return next_ - serving_ > 1;

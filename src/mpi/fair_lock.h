@@ -12,6 +12,8 @@ class FairLock {
  public:
   void enable() { enabled_ = true; }
   [[nodiscard]] bool enabled() const { return enabled_; }
+  // By the calling thread.
+  [[nodiscard]] bool held();
   // Whether others wait. By the holder.
   [[nodiscard]] bool contended();
   void lock();
@@ -27,17 +29,22 @@ class FairLock {
   int depth_ = 0;
 };
 
-// Lets others have the lock meanwhile. For calls of the MPI library that may wait until other threads have made theirs: to
+// Lets others have the lock meanwhile, if it is held. For calls of the MPI library that may wait until other threads have made theirs: to
 // make a communicator takes a number that all processes agree on, one such agreement at a time.
 class WithoutLock {
  public:
-  explicit WithoutLock(FairLock& lock) : lock_(lock) { lock_.unlock(); }
+  explicit WithoutLock(FairLock& lock) : lock_(lock), held_(lock.held()) {
+    if (held_) lock_.unlock();
+  }
   WithoutLock(const WithoutLock&) = delete;
   WithoutLock& operator=(const WithoutLock&) = delete;
-  ~WithoutLock() { lock_.lock(); }
+  ~WithoutLock() {
+    if (held_) lock_.lock();
+  }
 
  private:
   FairLock& lock_;
+  bool held_;
 };
 
 }  // namespace tutti::mpi

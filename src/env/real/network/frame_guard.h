@@ -1,9 +1,10 @@
 // FrameGuard: the frames in one direction of a connection, so that nobody on the way can change, drop, repeat or insert one,
 // nor read them where that is asked for.
 //
-// ChaCha20-Poly1305, as in RFC 8439, over each frame. The key is that of the direction, the nonce the number of the frame,
-// which both sides count. The tag covers the header, which everybody may read, and the payload as it travels. Bytes are
-// added as they pass, in any number of pieces.
+// ChaCha20 and Poly1305 with the keys of RFC 8439 over each frame: the key is that of the direction, the nonce the number of
+// the frame, which both sides count. The tag covers the header, which everybody may read, and the payload as it travels,
+// without the RFC's lengths: the header has always the same length, and says that of the payload. Bytes are added as they
+// pass, in any number of pieces.
 #pragma once
 
 #include <sodium.h>

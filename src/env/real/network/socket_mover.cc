@@ -87,7 +87,8 @@ void SocketMover::withdraw(std::uint64_t region) {
       ++each;
       continue;
     }
-    // If it has begun, the rest of its frame becomes zeros, which say that the data is not good.
+    // If it has begun, the rest of its frame becomes zeros, which say that the data is not good; of an encrypted one the
+    // rest of the copy goes out.
     const std::uint64_t token = each->token;
     each = answers_.erase(each);
     send_code(TransportFrame::pull_failed, token, Code::not_found).ignore();

@@ -80,7 +80,8 @@ void protect(SocketConnection& connection, Protection protection, Role own, cons
              const Exchange& exchange) {
   if (protection == Protection::none) return;
   const Role other = own == Role::client ? Role::server : Role::client;
-  connection.protect(session_key(key, own, exchange), session_key(key, other, exchange), protection);
+  connection.protect(session_key(key, own, exchange, protection),
+                     session_key(key, other, exchange, protection), protection);
 }
 
 std::vector<std::byte> welcome_body(const ServerWords& words, const Peer& peer) {

@@ -76,12 +76,13 @@ TEST_F(KeyAuth, AnswerForOneServerIsRefusedByAnother) {
 
 TEST_F(KeyAuth, KeysOfASessionAreItsOwn) {
   AuthKey key{};
-  const AuthKey forth = session_key(key, Role::client, exchange_);
-  EXPECT_NE(forth, session_key(key, Role::server, exchange_));
+  const AuthKey forth = session_key(key, Role::client, exchange_, Protection::authenticate);
+  EXPECT_NE(forth, session_key(key, Role::client, exchange_, Protection::encrypt));
+  EXPECT_NE(forth, session_key(key, Role::server, exchange_, Protection::authenticate));
   EXPECT_NE(forth, key_proof(key, Role::client, exchange_, {}));
   Exchange other = exchange_;
   other.server = fresh_nonce();
-  EXPECT_NE(forth, session_key(key, Role::client, other));
+  EXPECT_NE(forth, session_key(key, Role::client, other, Protection::authenticate));
 }
 
 TEST_F(KeyAuth, ReflectedAnswerIsRefused) {

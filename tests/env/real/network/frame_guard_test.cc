@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -38,9 +39,9 @@ TEST(FrameGuard, TagsOfEqualFramesDiffer) {
   EXPECT_TRUE(pieces.ends_with(first)) << "pieces do not matter";
 }
 
-// What libsodium makes of the same by itself.
+// The bytes are those of libsodium's standard function; its tag covers lengths too, so ours is compared with a plain one.
 TEST(FrameGuard, EncryptsAsTheStandardDoes) {
-  std::vector<std::byte> header(24, std::byte{3});
+  const std::vector<std::byte> header(24, std::byte{3});
   std::vector<std::byte> plain(1000);
   for (std::size_t i = 0; i < plain.size(); ++i) plain[i] = static_cast<std::byte>(i * 7);
   FrameGuard guard(key_of(1), Protection::encrypt);
@@ -50,13 +51,24 @@ TEST(FrameGuard, EncryptsAsTheStandardDoes) {
   std::vector<std::byte> sealed(plain.size());
   frame.seal(plain, sealed.data());
 
-  std::vector<std::byte> expected(plain.size());
-  const std::array<unsigned char, crypto_stream_chacha20_NONCEBYTES> nonce{1};
+  const auto raw = [](auto* bytes) { return reinterpret_cast<const unsigned char*>(bytes); };
   const AuthKey key = key_of(1);
-  crypto_stream_chacha20_xor_ic(reinterpret_cast<unsigned char*>(expected.data()),
-                                reinterpret_cast<const unsigned char*>(plain.data()), plain.size(),
-                                nonce.data(), 1, reinterpret_cast<const unsigned char*>(key.data()));
-  EXPECT_EQ(sealed, expected);
+  std::vector<unsigned char> expected(plain.size());
+  std::array<unsigned char, crypto_aead_chacha20poly1305_ietf_ABYTES> their_tag{};
+  std::array<unsigned char, crypto_aead_chacha20poly1305_ietf_NPUBBYTES> nonce{};
+  nonce[4] = 1;
+  crypto_aead_chacha20poly1305_ietf_encrypt_detached(expected.data(), their_tag.data(), nullptr,
+                                                     raw(plain.data()), plain.size(), nullptr, 0, nullptr,
+                                                     nonce.data(), raw(key.data()));
+  EXPECT_EQ(std::memcmp(sealed.data(), expected.data(), expected.size()), 0);
+
+  std::array<unsigned char, crypto_onetimeauth_KEYBYTES> once{};
+  crypto_stream_chacha20_ietf(once.data(), once.size(), nonce.data(), raw(key.data()));
+  std::vector<std::byte> all = header;
+  all.insert(all.end(), sealed.begin(), sealed.end());
+  FrameGuard::Tag tag{};
+  crypto_onetimeauth(reinterpret_cast<unsigned char*>(tag.data()), raw(all.data()), all.size(), once.data());
+  EXPECT_EQ(frame.end(), tag);
 }
 
 TEST(FrameGuard, OpensInAnyPiecesWhatWasSealedInOthers) {
@@ -165,6 +177,47 @@ TEST_P(GuardedWire, AlteredIdEndsTheConnection) {
   EXPECT_EQ(receive().code(), Code::malformed);
 }
 
+// Bulk data, which goes to its place at once, and the frame that follows it.
+class GuardedBulk : public GuardedWire {
+ protected:
+  static constexpr std::size_t kLength = 10'001;
+  static constexpr std::size_t kFrame =
+      sizeof(FrameHeader) + sizeof(PushTarget) + padded(kLength) + sizeof(FrameGuard::Tag);
+
+  void SetUp() override {
+    GuardedWire::SetUp();
+    for (std::size_t i = 0; i < kLength; ++i) sent_[i] = static_cast<std::byte>(i * 13);
+    const Segment place{reinterpret_cast<std::uint64_t>(got_.data()), got_.size()};
+    region_.id = receiver_->expose({&place, 1}, Access::write);
+    region_.segments = {place};
+    Connection& sender = *sender_;
+    ASSERT_TRUE(loop_.run(sender.push(std::span<const std::byte>(sent_), region_, 0_B)).ok());
+    ASSERT_TRUE(sender_->send(kFirstUserFrameType, 1, payload_).ok());
+    bytes_ = wire();
+    ASSERT_GT(bytes_.size(), kFrame);
+  }
+  Code alter(std::size_t at) {
+    bytes_[at] ^= std::byte{1};
+    pass_on(bytes_);
+    return receive().code();
+  }
+
+  std::vector<std::byte> sent_ = std::vector<std::byte>(kLength);
+  std::vector<std::byte> got_ = std::vector<std::byte>(kLength);
+  Region region_;
+  std::vector<std::byte> bytes_;
+};
+
+TEST_P(GuardedBulk, ComesAsItWasSent) {
+  pass_on(bytes_);
+  ASSERT_TRUE(receive().ok());
+  EXPECT_EQ(got_, sent_);
+}
+
+TEST_P(GuardedBulk, AlteredBodyEndsTheConnection) { EXPECT_EQ(alter(kFrame / 2), Code::malformed); }
+
+TEST_P(GuardedBulk, AlteredTagEndsTheConnection) { EXPECT_EQ(alter(kFrame - 1), Code::malformed); }
+
 TEST_P(GuardedWire, RepeatedFrameEndsTheConnection) {
   ASSERT_TRUE(sender_->send(kFirstUserFrameType, 1, payload_).ok());
   const std::vector<std::byte> bytes = wire();
@@ -194,6 +247,9 @@ TEST_P(GuardedWire, FrameOfAnotherEndsTheConnection) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, GuardedWire, testing::Values(Protection::authenticate, Protection::encrypt),
+                         [](const auto& tested) { return std::string(protection_name(tested.param)); });
+
+INSTANTIATE_TEST_SUITE_P(Ways, GuardedBulk, testing::Values(Protection::authenticate, Protection::encrypt),
                          [](const auto& tested) { return std::string(protection_name(tested.param)); });
 
 }  // namespace
