@@ -85,6 +85,13 @@ void read_service(ConfigReader& file, ClusterConfig& config) {
   if (config.stripe_count > config.servers()) {
     file.fail("stripe_count", fmt::format("there are only {} data servers", config.servers()));
   }
+  config.target_order = file.string("target_order", config.target_order);
+  if (const auto order = make_target_order(config.target_order); !order.ok()) {
+    file.fail("target_order", order.status().message());
+  }
+  config.schedule_block = file.bytes("schedule_block", config.schedule_block, kLeastBlock, kMostBlock);
+  config.pieces_in_flight =
+      file.integer("pieces_in_flight", 0, 0, static_cast<std::int64_t>(kMostInFlight));
   config.log_level = file.choice("log_level", config.log_level, levels());
   config.mover = file.choice("mover", config.mover, movers());
   config.device = file.choice("device", config.device, modelled_devices());
@@ -294,6 +301,8 @@ meta = "{}"
 policy = "{}"          # order of requests in the data servers
 stripe_size = {}       # bytes, default of new files
 stripe_count = {}          # servers a new file is spread over; 0: all
+target_order = "{}"      # in which clients visit the servers: auto, alternate, first, random, hash, load
+schedule_block = {}    # bytes that a client sends to a server at a time, at most
 log_level = "{}"        # debug, info, warn, error
 mover = "{}"       # bulk data: automatic, cma (cross-memory attach), socket
 device = "{}"           # a modelled disk under the data servers, in real time: none, hdd, ssd
@@ -307,11 +316,14 @@ queue_memory = {}
 read_grant = {}    # how far local readers of objects in memory read on without asking, while nobody waits
 metadata_limit = {}
 )",
-      kStateFormat, id, meta, alone, servers, policy, stripe_size.count(), stripe_count, log_level, mover,
+      kStateFormat, id, meta, alone, servers, policy, stripe_size.count(), stripe_count, target_order,
+      schedule_block.count(), log_level, mover,
       device, checksums, capability_lifetime.count() / 1'000'000'000, open_grace.count() / 1'000'000'000,
       max_request_age.count() / 1'000'000'000, max_queued, max_queued_per_session, queue_memory.count(),
       read_grant.count(), metadata_limit.count());
-  const std::string identity = identity_text(*this, std::filesystem::path(path).parent_path());
+  const std::string visiting =
+      pieces_in_flight != 0 ? fmt::format("pieces_in_flight = {}\n", pieces_in_flight) : "";
+  const std::string identity = visiting + identity_text(*this, std::filesystem::path(path).parent_path());
   return replace_file(path, text + identity + applications_text(applications), mode);
 }
 

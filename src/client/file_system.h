@@ -41,12 +41,14 @@ struct ClientOptions {
   std::string program;
   Nanos patience = 60_s;       // how long an operation goes on without word from a server before it fails
   Nanos first_patience = 5_s;  // the same for a server that has never answered
-  Bytes piece = 4_MiB;         // the largest part of a transfer in one message
-  std::size_t pieces_in_flight = 16;  // of one operation, but one for each server in any case
+  Bytes piece = 4_MiB;         // the largest part of a transfer in one message: the schedule block
+  std::size_t pieces_in_flight = 0;   // of one operation; 0: 16, but one for each server in any case
   std::size_t pieces_per_server = 0;  // of one operation at once; 0: any number
   std::uint32_t inline_limit = 8192;  // reads of at most so many bytes come inside the reply
   Bytes read_ahead = 4_MiB;           // how far one that reads on would like to read without asking
   std::string target_order = std::string(kDefaultTargetOrder);  // of the servers of a transfer: policy/target
+  std::uint32_t rank = 0;   // among clients that work together: dense, from 0
+  std::uint32_t ranks = 0;  // how many they are; 0: this one has no rank
   std::shared_ptr<TransferGate>
       gate;  // what transfers pass before they begin (client/transfer/gate.h); null: nothing
   // Whether request times are the cluster's (env/cluster_clock.h) or those of the own wall clock as it is.
@@ -83,6 +85,14 @@ struct LayoutWish {
   std::int32_t first_server = -1;  // -1: chosen by the metadata server
 };
 
+// How the servers of a file are visited, see policy/target; what is left out is as the client has it.
+struct VisitWish {
+  std::string order;           // "hash"
+  Bytes block;                 // the largest piece, 4 KiB to 8 MiB
+  std::size_t in_flight = 0;   // pieces of one operation, 1 to 16
+  std::size_t per_server = 0;  // of them, to one server
+};
+
 struct OpenOptions {
   bool read = true;
   bool write = false;
@@ -94,6 +104,7 @@ struct OpenOptions {
               // without having got one (OpenFile::give_name)
   std::uint32_t mode = 0644;
   LayoutWish layout;
+  VisitWish visit;
 };
 
 // Which attributes to set.
@@ -171,6 +182,14 @@ class OpenFile {
   // extents up to the last one that begins before the end of the file; holes are zeros.
   Task<Result<Bytes>> read_list(std::span<const Extent> file, std::span<const std::span<std::byte>> memory);
   Task<Status> write_list(std::span<const Extent> file, std::span<const std::span<const std::byte>> memory);
+
+  // From the next call on. Code::invalid if a part of the wish is not known: nothing is changed then.
+  Status set_visit(const VisitWish& wish);
+  // Which of those that have the file open this client is: dense, from 0. Orders of servers go by it.
+  void set_rank(std::uint32_t rank, std::uint32_t ranks);
+  // The order in effect, with its parameters, and the schedule block.
+  [[nodiscard]] std::string target_order() const;
+  [[nodiscard]] Bytes schedule_block() const;
 
   Task<Result<Bytes>> size();
   // The first byte at or after `from` that may not be in a hole; Bytes::max() if there is none. For a file open for

@@ -13,7 +13,7 @@
 #include "client/request_tags.h"
 #include "client/server_session.h"
 #include "client/transfer/every_server.h"
-#include "policy/target/order.h"
+#include "client/transfer/visiting.h"
 #include "wire/messages.h"
 
 namespace tutti {
@@ -62,8 +62,8 @@ class FileSystem::Impl {
   RequestTags tags;
   LockKeeper locks;
   HandleKeeper handles;
-  std::unique_ptr<TargetOrder> target_order;  // never null
-  Status unknown_order;                       // why it is not the one that the options name
+  Visiting visiting;     // of new files
+  Status unknown_order;  // why its order is not the one that the options name
 
  private:
   std::uint64_t changes_ = 0;

@@ -250,7 +250,7 @@ Task<Status> ParallelFile::take_hints(HintList list, HintReport& report) {
   next.options = options_.hints.options();
   next.options.aggregators = terms_->options.aggregators;
   terms_ = std::make_shared<const Terms>(std::move(next));
-  co_return Status();
+  co_return file_->set_visit(options_.hints.visit);
 }
 
 HintList ParallelFile::hints() const {

@@ -19,6 +19,8 @@ class OpenFile::Impl {
   // Closes the file, and reports to the servers what was read without asking.
   ~Impl();
 
+  Status set_visit(const VisitWish& wish);
+  void set_rank(std::uint32_t rank, std::uint32_t ranks);
   Task<Result<Bytes>> length();
   Task<Result<Bytes>> next_data(Bytes from);
   Task<Status> give_name(std::string path, bool replace);

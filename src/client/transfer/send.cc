@@ -10,33 +10,6 @@
 
 namespace tutti {
 
-std::optional<std::size_t> Flight::take() {
-  if (per_server_ == 0) return next_ < pieces_.size() ? std::optional(next_++) : std::nullopt;
-  sent_.resize(pieces_.size());
-  for (; next_ < pieces_.size() && sent_[next_]; ++next_) {
-  }
-  for (std::size_t i = next_; i < pieces_.size(); ++i) {
-    if (sent_[i] || full(pieces_[i].slot)) continue;
-    sent_[i] = true;
-    count(pieces_[i].slot, 1);
-    return i;
-  }
-  return std::nullopt;
-}
-
-void Flight::landed(std::size_t piece) {
-  if (per_server_ != 0) count(pieces_[piece].slot, -1);
-}
-
-bool Flight::full(std::uint32_t slot) const {
-  return slot < in_flight_.size() && in_flight_[slot] >= per_server_;
-}
-
-void Flight::count(std::uint32_t slot, int change) {
-  if (slot >= in_flight_.size()) in_flight_.resize(slot + 1);
-  in_flight_[slot] += static_cast<std::size_t>(change);
-}
-
 std::uint16_t PieceRequest::type() const {
   return wire::request_type(sending_.write ? wire::Type::write : wire::Type::read);
 }
@@ -75,6 +48,8 @@ Result<std::span<const std::byte>> PieceRequest::message(flatbuffers::FlatBuffer
   }
   const wire::Took report = local.report();
   if (report.reads() > 0) fields.add_took(&report);
+  const wire::Visitor visitor(file.rank, file.ranks, piece_.slot, file.layout().stripe_count);
+  if (file.ranks > 0) fields.add_visitor(&visitor);
   builder.Finish(fields.Finish());
   return wire::bytes(builder);
 }
@@ -88,6 +63,7 @@ Answer PieceRequest::ended(Result<Channel::Reply>& reply, const std::shared_ptr<
   if (reply.ok()) {
     message = wire::parse<wire::TransferReply>(reply->payload);
     if (message == nullptr) return {server().malformed()};
+    if (message->load() != nullptr) server().load().heard(*message->load(), sending_.file.env.clock.steady());
     answer = answer_of(wire::status_of(*message));
   } else {
     answer = answer_of(reply.status());
@@ -158,13 +134,35 @@ Task<Status> Sender::send() {
   return only_->server().ask(*only_);
 }
 
+VisitFacts Sender::facts() const {
+  const StripedFile& file = sending_.file;
+  VisitFacts facts;
+  facts.application = file.options.application;
+  facts.client = file.options.client;
+  facts.file = file.capability.capability().file();
+  facts.write = sending_.write;
+  facts.rank = file.rank;
+  facts.ranks = file.ranks;
+  // The client's own for all its transfers: where it begins must not change between them.
+  facts.chance = file.visit.chance;
+  facts.transfer = sending_.tag.sequence();
+  return facts;
+}
+
 Task<Status> Sender::send_many() {
-  const ClientOptions& options = sending_.file.options;
-  Flight flight(pieces_, options.pieces_per_server);
-  const std::size_t at_once = std::min(std::max(options.pieces_in_flight, servers_), pieces_.size());
+  StripedFile& file = sending_.file;
+  SmallVector<const ServerLoad*, 16> loads;
+  for (std::uint32_t slot = 0; slot < file.layout().stripe_count; ++slot)
+    loads.push_back(&file.servers.of(slot).load());
+  Flight flight(pieces_, file.layout(), *file.visit.order, facts(), file.visit.per_server,
+                {loads.data(), loads.size()});
+  Event landed(file.env.clock.executor());
+  const std::size_t room = file.visit.in_flight != 0 ? file.visit.in_flight
+                                                     : std::max<std::size_t>(kMostInFlight, servers_);
+  const std::size_t at_once = std::min(room, pieces_.size());
   std::vector<Task<Status>> tasks;
   tasks.reserve(at_once);
-  for (std::size_t i = 0; i < at_once; ++i) tasks.push_back(send_some(flight));
+  for (std::size_t i = 0; i < at_once; ++i) tasks.push_back(send_some(flight, landed));
   Status first;
   for (Status& status : co_await when_all(std::move(tasks))) {
     if (first.ok()) first = std::move(status);
@@ -173,15 +171,20 @@ Task<Status> Sender::send_many() {
 }
 
 // Sends one piece after another until there is none to send.
-Task<Status> Sender::send_some(Flight& flight) {
-  while (const auto next = flight.take()) {
+Task<Status> Sender::send_some(Flight& flight, Event& landed) {
+  while (!flight.over()) {
+    const auto next = flight.take(sending_.file.env.clock.steady());
+    if (!next) {
+      landed.reset();
+      co_await landed.wait();
+      continue;
+    }
     PieceRequest request(sending_, pieces_[*next]);
     Status status = co_await request.server().ask(request);
     flight.landed(*next);
-    if (!status.ok()) {
-      flight.stop();
-      co_return status;
-    }
+    if (!status.ok()) flight.stop();
+    landed.set();
+    if (!status.ok()) co_return status;
   }
   co_return Status();
 }

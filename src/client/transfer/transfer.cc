@@ -22,12 +22,9 @@ class Transfer {
   Transfer& operator=(const Transfer&) = delete;
   ~Transfer() = default;
 
-  Status split_and_order(std::span<const Extent> extents, std::span<const Segment> memory) {
+  Status split_shares(std::span<const Extent> extents, std::span<const Segment> memory) {
     TUTTI_TRY(check_lists(extents, memory).with_context(file_.path));
     shares_ = split(file_.layout(), extents, memory);
-    const VisitFacts facts{file_.options.application, file_.options.client,
-                           file_.capability.capability().file(), write_};
-    visits_ = order_visits(file_.order, file_.layout(), shares_, facts);
     for (const Share& share : shares_) bottleneck_ = std::max(bottleneck_, share.length);
     const auto lock = file_.locks.covering(file_.capability.capability().file(), extents);
     if (!lock.ok()) return outcome(lock.status());
@@ -49,7 +46,7 @@ class Transfer {
     return passage_->enter();
   }
 
-  void cut() { pieces_ = Pieces::cut(shares_, visits_, PieceLimits{file_.options.piece}); }
+  void cut() { pieces_ = Pieces::cut(shares_, PieceLimits{file_.visit.block}); }
 
   // Whether nothing is left to ask for.
   bool read_ahead() {
@@ -105,7 +102,6 @@ class Transfer {
   StripedFile& file_;
   bool write_;
   Shares shares_;
-  Visits visits_;
   Bytes bottleneck_;   // of the most loaded server
   wire::Lock lock_;    // under which it is made
   Bytes present_end_;  // of the pieces that need not be sent again
@@ -118,7 +114,7 @@ class Transfer {
 
 Task<Result<Bytes>> read_extents(StripedFile& file, FileExtents extents, Segments memory) {
   Transfer transfer(file, false);
-  TUTTI_CO_TRY(transfer.split_and_order(extents.list(), memory));
+  TUTTI_CO_TRY(transfer.split_shares(extents.list(), memory));
   if (transfer.empty()) co_return 0_B;
   if (transfer.gated()) TUTTI_CO_TRY(transfer.outcome(co_await transfer.enter()));
   transfer.cut();
@@ -144,7 +140,7 @@ Task<Result<Bytes>> read_extents(StripedFile& file, FileExtents extents, Segment
 
 Task<Status> write_extents(StripedFile& file, FileExtents extents, Segments memory) {
   Transfer transfer(file, true);
-  TUTTI_CO_TRY(transfer.split_and_order(extents.list(), memory));
+  TUTTI_CO_TRY(transfer.split_shares(extents.list(), memory));
   if (transfer.empty()) co_return Status();
   if (transfer.gated()) TUTTI_CO_TRY(transfer.outcome(co_await transfer.enter()));
   transfer.cut();

@@ -1,10 +1,10 @@
 // Transfer: the way of a read or a write, from the caller's lists to the answers of the servers.
 //
 //   split    file extents and memory -> a share for each server      split.h
-//   order    in which sequence the servers are visited               order.h, policy/target
 //   gate     whether it may begin                                    gate.h
 //   cut      shares -> pieces, each of them one message              cut.h
 //   (pieces that may be read locally without asking are done here    local_read.h)
+//   order    whose piece goes next, whenever one may                 order.h, policy/target
 //   send     pieces in flight, repeated until there is an answer     send.h, client/server_session.h
 //   gather   answers -> memory, and the end of the file              gather.h
 //

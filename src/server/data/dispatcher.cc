@@ -27,6 +27,10 @@ QueuedRequest describe(const Transfer& transfer, const wire::Tag& tag) {
   request.bottleneck = Bytes(tag.bottleneck());
   request.object = transfer.object.value;
   request.write = transfer.write;
+  request.rank = transfer.visitor.rank();
+  request.ranks = transfer.visitor.ranks();
+  request.slot = transfer.visitor.slot();
+  request.servers = transfer.visitor.servers();
   if (transfer.work == Work::truncate) request.end = Bytes::max();  // it touches all of the object
   if (transfer.extents.empty()) return request;
   request.offset = transfer.extents.front().offset;
@@ -114,6 +118,7 @@ void Dispatcher::add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, N
   const Nanos now = env_.clock.now();
   added.account = accounting_.arrived(request.application, session.program, session.job, now);
   added.generation = generation_;
+  backlog_.arrived(added.length, now);
   enqueue(added);
   statistics_.arrived();
   policy_->add(added.request, now);
@@ -213,7 +218,7 @@ void Dispatcher::drop(const ClientSession& session) {
 void Dispatcher::dispatch() {
   if (dispatching_) return;
   dispatching_ = true;
-  while (sending_ < kSending) {
+  while (sending_ < limits_.sending) {
     const Nanos now = env_.clock.now();
     const Decision decision = policy_->next(now);
     if (decision.kind == Decision::Kind::wait) env_.clock.executor().arm(ask_again_, decision.until);
@@ -384,6 +389,8 @@ void Dispatcher::forget_if_over(Transfer& transfer) {
   if (transfer.tasks > 0 || !transfer.over()) return;
   if (transfer.number != 0 && transfer.applied > 0_B)
     transfer.session->replay->note(transfer.number, transfer.applied, cuts_of(transfer));
+  const bool moved = transfer.state == TransferState::sending && transfer.status.ok();
+  backlog_.left(transfer.length, moved, env_.clock.now());
   if (transfer.state == TransferState::sending) reply(transfer);
   early_.end(transfer);
   release_held(transfer);
@@ -440,10 +447,12 @@ void Dispatcher::reply(const Transfer& transfer) {
   const LocalReadGrants::Grant ahead =
       status.ok() && quiet ? local_reads_.grant(transfer) : LocalReadGrants::Grant();
   const std::uint64_t cuts = transfer.write ? cuts_of(transfer) : cuts_.last();
+  const wire::Load load(static_cast<std::uint32_t>(backlog_.wait().count() / 1000),
+                        static_cast<std::uint32_t>(backlog_.pace()));
   reply_.Finish(wire::CreateTransferReply(reply_, static_cast<std::uint16_t>(status.code()), message,
                                           transfer.valid_end.count(), bytes, transfer.era, transfer.local.key,
                                           ahead.end.count(), ahead.time.count(), ahead.bytes.count(), cuts,
-                                          transfer.rotten.count()));
+                                          transfer.rotten.count(), &load));
   const auto type = wire::reply_type(transfer.write ? wire::Type::write : wire::Type::read);
   // A reply that cannot be sent closes the connection; the session's own loop sees that.
   connection.send(type, transfer.frame, wire::bytes(reply_)).ignore();

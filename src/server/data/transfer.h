@@ -107,6 +107,7 @@ struct Transfer : TransferLists, detail::FramePool {
   std::optional<std::uint64_t> cuts_then;  // of the object, when a write that is repeated was applied
   std::shared_ptr<Usage> usage;            // of its application
   wire::Lock lock;                         // under which it is made; number 0: none
+  wire::Visitor visitor;                   // who asks, of a group; ranks 0: nobody who has a rank
   std::shared_ptr<ClientSession> session;
 
   // How far it is.

@@ -55,6 +55,10 @@ Status take_over(const wire::TransferRequest& request, bool write, Transfer& tra
   TUTTI_TRY(take_extents(request, transfer));
   TUTTI_TRY(take_region(request, transfer));
   transfer.write = write;
+  // A claim that makes no sense is none.
+  const wire::Visitor* visitor = request.visitor();
+  if (visitor != nullptr && visitor->rank() < visitor->ranks() && visitor->slot() < visitor->servers())
+    transfer.visitor = *visitor;
   transfer.object = ObjectId{request.capability()->file()};
   transfer.inside_reply =
       !write && transfer.length.count() <= std::min(request.inline_limit(), wire::kMaxInline);
