@@ -138,6 +138,7 @@ constexpr std::array kKnown = {
     Known{"striping_unit", &take_unit},
     Known{"tutti_app_id", &take_application},
     Known{"tutti_collective", &take_collective},
+    Known{"tutti_views", &take_choice<&CollectiveOptions::views>},
 };
 
 // Hints of the standard, of ROMIO and of OMPIO that ask for what Tutti does in another way or does not need.
@@ -235,6 +236,7 @@ HintList effective_hints(const FileHints& hints, const Layout& layout, std::uint
   list.emplace_back("striping_unit", std::to_string(layout.stripe_size.count()));
   list.emplace_back("tutti_app_id", fmt::format("0x{:016x}", application));
   list.emplace_back("tutti_collective", used.plan);
+  list.emplace_back("tutti_views", word(used.views));
   return list;
 }
 
