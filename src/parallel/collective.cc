@@ -25,6 +25,7 @@ struct Record {
   std::uint64_t runs = 0;
   std::uint64_t view_size = 0;  // 0: none, or too long to be sent whole
   std::uint64_t refused = 0;
+  std::uint64_t call = 0;  // a DirectedCall's; that of rank 0 counts
   std::array<std::byte, kViewInRecord> view{};
 };
 
@@ -59,6 +60,7 @@ class Call {
   Task<Status> share_facts();
   [[nodiscard]] std::vector<RankFacts> facts_of_ranks() const;
   [[nodiscard]] Schedule make_schedule() const;
+  void direct();
   Task<Status> alone();
   Task<Status> together(const Schedule& schedule);
   Task<Result<std::vector<ViewRange>>> gather_views(const Schedule& schedule);
@@ -77,6 +79,7 @@ class Call {
   std::vector<Record> records_;  // of all ranks
   std::vector<std::uint64_t>
       by_slot_;  // of all ranks: bytes on each of the file's servers, if the plan wants it
+  DirectedCall call_;
   Bytes got_;
 };
 
@@ -92,6 +95,7 @@ Task<Status> Call::run() {
   if (refused) co_return co_await agree(group_, access_.refused);
   const Schedule schedule = make_schedule();
   if (schedule.empty()) {
+    if (plan_.directed()) direct();
     Status status = co_await alone();
     co_return co_await agree(group_, std::move(status));
   }
@@ -101,6 +105,7 @@ Task<Status> Call::run() {
 Record Call::own_record() {
   Record mine;
   mine.refused = access_.refused.ok() ? 0 : 1;
+  if (plan_.directed()) mine.call = file_.new_call();
   if (!access_.refused.ok()) return mine;
   range_ = ViewRange(*access_.view, access_.data_offset, memory_.bytes());
   mine.first = range_.bounds().offset.count();
@@ -169,6 +174,17 @@ Schedule Call::make_schedule() const {
   facts.cb_buffer_size = options_.cb_buffer_size;
   facts.aggregators = options_.aggregators;
   return plan_.schedule(facts);
+}
+
+// All ranks come to the same call.
+void Call::direct() {
+  call_.id = records_.front().call;
+  const std::size_t slots = by_slot_.size() / records_.size();
+  call_.members.assign(slots, 0);
+  for (std::size_t i = 0; i < by_slot_.size(); ++i) {
+    if (by_slot_[i] > 0) ++call_.members[i % slots];
+  }
+  access_.call = &call_;
 }
 
 Task<Status> Call::alone() {

@@ -36,6 +36,7 @@ enum class Type : std::uint16_t {
   fence = 89,
   list_objects = 90,
   scrub = 91,
+  view = 92,
   policy_change = 95,
   advice = 96,
   open = 100,
@@ -121,6 +122,7 @@ inline constexpr std::size_t kMaxPath = 4096;
 inline constexpr std::size_t kMaxPolicy = 1024;              // bytes of a policy's name with its parameters
 inline constexpr std::size_t kMaxExtents = 4096;             // of one transfer request
 inline constexpr std::size_t kMaxSegments = 4096;            // of one transfer request
+inline constexpr std::size_t kMaxView = 64U << 10U;          // bytes of an encoded filetype
 inline constexpr std::uint64_t kMaxTransfer = 64ULL << 20U;  // bytes of one transfer request
 inline constexpr std::uint64_t kMaxOffset = 1ULL << 62U;     // end of the largest object or file
 inline constexpr std::uint32_t kMaxInline = 16U << 10U;

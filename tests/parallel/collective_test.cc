@@ -20,13 +20,13 @@ TEST_P(EveryPlan, AgreesWithAFlatFile) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Plans, EveryPlan,
-                         testing::Combine(testing::Values("auto", "independent", "two_phase"),
+                         testing::Combine(testing::Values("auto", "independent", "two_phase", "disk_directed"),
                                           testing::Values(1, 2, 4, 9)));
 
 using CollectiveFaults = CollectiveTest;
 
 TEST_F(CollectiveFaults, StoppedServerIsTheSameErrorOnEveryRank) {
-  for (const char* plan : {"independent", "two_phase"}) {
+  for (const char* plan : {"independent", "two_phase", "disk_directed"}) {
     SCOPED_TRACE(plan);
     TearDown();
     ClientOptions impatient;
@@ -53,7 +53,7 @@ TEST_F(CollectiveFaults, StoppedServerIsTheSameErrorOnEveryRank) {
 }
 
 TEST_F(CollectiveFaults, ServerRestartedInTimeIsNoError) {
-  for (const char* plan : {"independent", "two_phase"}) {
+  for (const char* plan : {"independent", "two_phase", "disk_directed"}) {
     SCOPED_TRACE(plan);
     TearDown();
     start_ranks(4);

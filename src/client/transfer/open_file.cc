@@ -193,13 +193,26 @@ Task<Status> OpenFile::write(Bytes offset, std::span<const std::byte> buffer) {
 }
 
 Task<Result<Bytes>> OpenFile::read_list(std::span<const Extent> file,
-                                        std::span<const std::span<std::byte>> memory) {
-  return read_extents(impl_->file(), FileExtents(file), segments_of(memory));
+                                        std::span<const std::span<std::byte>> memory,
+                                        const DirectedCall* call) {
+  return read_extents(impl_->file(), FileExtents(file), segments_of(memory), {.call = call});
 }
 
 Task<Status> OpenFile::write_list(std::span<const Extent> file,
-                                  std::span<const std::span<const std::byte>> memory) {
-  return write_extents(impl_->file(), FileExtents(file), segments_of(memory));
+                                  std::span<const std::span<const std::byte>> memory,
+                                  const DirectedCall* call) {
+  return write_extents(impl_->file(), FileExtents(file), segments_of(memory), {.call = call});
+}
+
+ViewPointer OpenFile::declare(FileView view) { return impl_->declare(std::move(view)); }
+std::uint64_t OpenFile::new_call() { return impl_->new_call(); }
+Task<Result<Bytes>> OpenFile::read_view(ViewPointer view, Bytes offset, std::span<std::byte> buffer,
+                                        const DirectedCall* call) {
+  return impl_->read_view(std::move(view), offset, buffer, call);
+}
+Task<Status> OpenFile::write_view(ViewPointer view, Bytes offset, std::span<const std::byte> buffer,
+                                  const DirectedCall* call) {
+  return impl_->write_view(std::move(view), offset, buffer, call);
 }
 
 Status OpenFile::set_visit(const VisitWish& wish) { return impl_->set_visit(wish); }

@@ -99,6 +99,7 @@ Dispatcher::Dispatcher(const Env& env, Store& store, std::unique_ptr<RequestPoli
       rate_(env.clock.now()),
       reply_(1024),
       ask_again_(*this),
+      serve_overdue_(*this),
       scope_(env.clock.executor()) {}
 
 void Dispatcher::add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, Nanos request_time,
@@ -121,6 +122,7 @@ void Dispatcher::add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, N
   backlog_.arrived(added.length, now);
   enqueue(added);
   statistics_.arrived();
+  if (added.directed.id() != 0 && directed_.add(added, now)) return hold(added);
   policy_->add(added.request, now);
   const bool write = added.write && added.work == Work::transfer;
   dispatch();
@@ -183,9 +185,9 @@ void Dispatcher::advise(Advice advice) {
 }
 
 void Dispatcher::removed(const RemovedObjects& objects) {
-  if (queued_ + in_service_ == 0) return;
+  if (queued_ + parked_ + in_service_ == 0) return;
   using enum TransferState;
-  for (const TransferState state : {queued, finding, serving}) {
+  for (const TransferState state : {queued, finding, serving, parked}) {
     for (Transfer* transfer : transfers_.in_state(state)) {
       if (objects.contains(transfer->object)) transfer->fail(RemovedObjects::refusal());
     }
@@ -371,6 +373,7 @@ void Dispatcher::end_turn(Turn& turn) {
 
 void Dispatcher::drop(Transfer& transfer, Nanos now) {
   const bool parked = transfer.state == TransferState::parked;
+  if (transfer.waits_for_call) directed_.forget(transfer);
   transfer.enter(TransferState::dropped);
   --transfer.session->queued;
   --(parked ? parked_ : queued_);
@@ -431,6 +434,7 @@ void Dispatcher::reply(const Transfer& transfer) {
   if (transfer.work != Work::transfer) return reply_whole(transfer);
   if (status.ok() && transfer.done == transfer.length) {
     ++(transfer.write ? totals_.writes : totals_.reads);
+    if (transfer.by_view) ++totals_.by_view;
     (transfer.write ? totals_.bytes_written : totals_.bytes_read) += transfer.length;
   }
   Connection& connection = *transfer.session->connection;

@@ -19,7 +19,8 @@
 // queued     the policy has it, or will when it is told
 // finding    a turn without bytes: the device is asked for the way to the object
 // serving    a turn with bytes: the store has them; those of earlier turns may still be on the network
-// parked     it waits for its client and for nothing else, outside the policy; also straight from queued: parking.h
+// parked     it waits for its client and for nothing else, outside the policy; also straight from queued: parking.h. Or for
+//            the rest of a call that it is part of: directed_calls.h
 // sending    it had its last turn; the network may still have bytes. When it does not, the client is answered.
 // dropped    nobody waits for an answer, but its early pull is still under way
 //
@@ -99,7 +100,10 @@ struct Transfer : TransferLists, detail::FramePool {
     bool cut = false;
     bool grow = false;
   } truncate;
-  bool inside_reply = false;  // a small read whose bytes travel in the reply
+  bool by_view = false;         // the client named a range of a view
+  wire::DirectedCall directed;  // of which it is part; id 0: of none
+  bool waits_for_call = false;  // parked until the rest of that is here: directed_calls.h
+  bool inside_reply = false;    // a small read whose bytes travel in the reply
   ObjectId object;
   Bytes length;
   LocalRead local;

@@ -7,6 +7,8 @@ namespace tutti {
 namespace {
 // Write-backs handed to the scheduler at a time, so that it has something to sort.
 constexpr std::size_t kWriteBacks = 64;
+// Of a read in many extents, what is asked for before any of it goes on.
+constexpr Bytes kStretch = 1_MiB;
 
 Bytes part_of(Bytes size, double ratio) {
   return Bytes(static_cast<std::uint64_t>(static_cast<double>(size.count()) * ratio));
@@ -132,47 +134,62 @@ StoreTraits DeviceStore::traits() const {
   return traits;
 }
 
-// One extent after the other: the device is asked for the next when the bytes of the last are on their way.
+// The device is asked for one extent after the other; the bytes of many are one stream, which goes on when a stretch of it
+// is there.
 Task<Result<ReadResult>> DeviceStore::read(ObjectId object, std::span<const Extent> extents, Sink& sink) {
   ReadResult result;
   Bytes begin;
-  for (const Extent& extent : extents) {
+  while (!extents.empty()) {
+    std::size_t count = 0;
+    Bytes length;
+    do {
+      TUTTI_CO_TRY(co_await fetch(object, extents[count]));
+      length += extents[count++].length;
+    } while (count < extents.size() && length + extents[count].length <= kStretch);
     PartSink part(sink, begin);
-    const Result<Bytes> got = co_await read_extent(object, extent, part);
+    const Result<ReadResult> got = co_await inner_.read(object, extents.first(count), part);
     if (!got.ok()) co_return got.status();
-    result.bytes += *got;
-    if (*got < extent.length) result.end = std::min(result.end, extent.offset + *got);
-    begin += extent.length;
+    result.bytes += got->bytes;
+    result.end = std::min(result.end, got->end);
+    begin += length;
+    extents = extents.subspan(count);
   }
   co_return result;
 }
 
 Task<Status> DeviceStore::write(ObjectId object, std::span<const Extent> extents, Source& source) {
-  Bytes begin;
-  for (const Extent& extent : extents) {
-    PartSource part(source, begin);
-    TUTTI_CO_TRY(co_await write_extent(object, extent, part));
-    begin += extent.length;
+  const Result<Bytes> known = co_await length_of(object);
+  if (!known.ok()) co_return known.status();
+  if (*known > Bytes()) {
+    co_await need_inode(object);
+  } else {
+    state(object)->inode = true;  // it is made now
   }
-  co_return Status();
+  Status status = co_await inner_.write(object, extents, source);
+  const auto empty = [](const Extent& extent) { return extent.length == Bytes(); };
+  if (!status.ok() || std::all_of(extents.begin(), extents.end(), empty)) {
+    state(object)->length.reset();  // a failed write may have grown the object
+    co_return status;
+  }
+  for (const Extent& extent : extents) co_await take_over(object, extent, *known);
+  co_return status;
 }
 
-Task<Result<Bytes>> DeviceStore::read_extent(ObjectId object, Extent extent, Sink& sink) {
+Task<Status> DeviceStore::fetch(ObjectId object, Extent extent) {
   const auto [offset, length] = extent;
   const Result<Bytes> known = co_await length_of(object);
   if (!known.ok()) co_return known.status();
   const Bytes end = offset < *known ? std::min(*known, offset + std::min(length, *known - offset)) : offset;
-  if (offset < end) {
-    statistics_.read += end - offset;
-    co_await need_inode(object);
-    if (options_.cache.size == Bytes()) {
-      co_await device_io(object, offset, end, false, false);
-    } else {
-      const auto pages = [](Bytes bytes) { return (bytes.count() + kCachePage - 1) / kCachePage; };
-      co_await cached_read(object, offset.count() / kCachePage, pages(end), pages(*known));
-    }
+  if (offset == end) co_return Status();
+  statistics_.read += end - offset;
+  co_await need_inode(object);
+  if (options_.cache.size == Bytes()) {
+    co_await device_io(object, offset, end, false, false);
+  } else {
+    const auto pages = [](Bytes bytes) { return (bytes.count() + kCachePage - 1) / kCachePage; };
+    co_await cached_read(object, offset.count() / kCachePage, pages(end), pages(*known));
   }
-  co_return co_await inner_.read(object, offset, length, sink);
+  co_return Status();
 }
 
 Task<void> DeviceStore::cached_read(ObjectId object, std::uint64_t first, std::uint64_t end,
@@ -244,36 +261,22 @@ Task<void> DeviceStore::wait_pending(ObjectRef state, std::uint64_t page) {
   }
 }
 
-Task<Status> DeviceStore::write_extent(ObjectId object, Extent extent, Source& source) {
+Task<void> DeviceStore::take_over(ObjectId object, Extent extent, Bytes old_length) {
   const auto [offset, length] = extent;
-  const Result<Bytes> known = co_await length_of(object);
-  if (!known.ok()) co_return known.status();
-  if (*known > Bytes()) {
-    co_await need_inode(object);
-  } else {
-    state(object)->inode = true;  // it is made now
-  }
-  Status status = co_await inner_.write(object, offset, length, source);
-  if (length == Bytes() || !status.ok()) {
-    state(object)->length.reset();  // a failed write may have grown the object
-    co_return status;
-  }
+  if (length == Bytes()) co_return;
   const ObjectRef state = this->state(object);
-  state->length = std::max(state->length.value_or(*known), offset + length);
+  state->length = std::max(state->length.value_or(old_length), offset + length);
   statistics_.written += length;
-  if (options_.cache.size == Bytes()) {
-    co_await device_io(object, offset, offset + length, true, false);
-    co_return status;
-  }
-  co_await read_partial_pages(object, offset, length, *known);
+  if (options_.cache.size == Bytes())
+    co_return co_await device_io(object, offset, offset + length, true, false);
+  co_await read_partial_pages(object, offset, length, old_length);
   const std::uint64_t first = offset.count() / kCachePage;
   const std::uint64_t last = (offset + length - Bytes(1)).count() / kCachePage;
   const PageCache::Range range{object, first, last - first + 1};
   cache_.write(range, clock_.now());
   if (writes_through()) {
     cache_.clean(range);
-    co_await device_io(object, offset, offset + length, true, false);
-    co_return status;
+    co_return co_await device_io(object, offset, offset + length, true, false);
   }
   if (should_flush()) {
     start_flusher();
@@ -281,7 +284,6 @@ Task<Status> DeviceStore::write_extent(ObjectId object, Extent extent, Source& s
     clock_.executor().arm(expire_, cache_.oldest_dirty() + options_.cache.dirty_expire);
   }
   co_await throttle();
-  co_return status;
 }
 
 // A page that is written in part, and held something before, has to be read first.

@@ -109,8 +109,10 @@ class DeviceStore final : public Store {
     DeviceStore& store;
   };
 
-  Task<Result<Bytes>> read_extent(ObjectId object, Extent extent, Sink& sink);
-  Task<Status> write_extent(ObjectId object, Extent extent, Source& source);
+  // What the device has to do for an extent: before it is read from the wrapped store, and after it was written there, to
+  // an object that was `old_length` long.
+  Task<Status> fetch(ObjectId object, Extent extent);
+  Task<void> take_over(ObjectId object, Extent extent, Bytes old_length);
   ObjectRef state(ObjectId object);
   Task<Result<Bytes>> length_of(ObjectId object);
   Task<void> need_inode(ObjectId object);
