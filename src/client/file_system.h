@@ -160,6 +160,10 @@ class OpenFile {
 
   [[nodiscard]] const Attributes& attributes() const;  // as of open
   [[nodiscard]] const Layout& layout() const { return attributes().layout; }
+  // Whether a server of the file has said that it keeps it on a rotating disk; those say so that were talked to.
+  [[nodiscard]] bool rotational() const;
+  [[nodiscard]] Clock& clock() const;
+  [[nodiscard]] const Log& log() const;
 
   // Reads up to buffer.size() bytes; fewer only at the end of the file.
   Task<Result<Bytes>> read(Bytes offset, std::span<std::byte> buffer);
@@ -171,6 +175,11 @@ class OpenFile {
   // extents up to the last one that begins before the end of the file; holes are zeros.
   Task<Result<Bytes>> read_list(std::span<const Extent> file, std::span<const std::span<std::byte>> memory);
   Task<Status> write_list(std::span<const Extent> file, std::span<const std::span<const std::byte>> memory);
+
+  // These bytes will be read soon, by anybody: the servers fetch them from their devices, in the order of their policy and
+  // as far as they have room. Ends when that is queued: what is asked for later comes behind it. A hint; the bytes of one
+  // call on one server should not be more than wire::kMaxPrefetch.
+  Task<Status> prefetch(std::span<const Extent> file);
 
   Task<Result<Bytes>> size();
   // The first byte at or after `from` that may not be in a hole; Bytes::max() if there is none. For a file open for

@@ -36,6 +36,7 @@ enum class Type : std::uint16_t {
   fence = 89,
   list_objects = 90,
   scrub = 91,
+  prefetch = 92,
   policy_change = 95,
   advice = 96,
   open = 100,
@@ -123,6 +124,7 @@ inline constexpr std::size_t kMaxExtents = 4096;             // of one transfer 
 inline constexpr std::size_t kMaxSegments = 4096;            // of one transfer request
 inline constexpr std::uint64_t kMaxTransfer = 64ULL << 20U;  // bytes of one transfer request
 inline constexpr std::uint64_t kMaxOffset = 1ULL << 62U;     // end of the largest object or file
+inline constexpr std::uint64_t kMaxPrefetch = 64ULL << 20U;  // bytes that a session has queued to be fetched ahead
 inline constexpr std::uint32_t kMaxInline = 16U << 10U;
 inline constexpr std::uint32_t kMaxListEntries = 1000;
 inline constexpr std::uint32_t kMaxListObjects = 4096;

@@ -188,6 +188,19 @@ Task<Status> OpenFile::write_list(std::span<const Extent> file,
   return write_extents(impl_->file(), FileExtents(file), segments_of(memory));
 }
 
+Task<Status> OpenFile::prefetch(std::span<const Extent> file) {
+  return prefetch_extents(impl_->file(), FileExtents(file));
+}
+Clock& OpenFile::clock() const { return impl_->file().env.clock; }
+const Log& OpenFile::log() const { return impl_->file().env.log; }
+bool OpenFile::rotational() const {
+  const FileServers& servers = impl_->file().servers;
+  for (std::uint32_t slot = 0; slot < servers.layout.stripe_count; ++slot) {
+    if (servers.of(slot).rotational()) return true;
+  }
+  return false;
+}
+
 Task<Result<Bytes>> OpenFile::size() { return impl_->length(); }
 Task<Result<Bytes>> OpenFile::next_data(Bytes from) { return impl_->next_data(from); }
 Task<Status> OpenFile::give_name(std::string path, bool replace) {

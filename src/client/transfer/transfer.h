@@ -39,5 +39,7 @@ class FileExtents {
 Task<Result<Bytes>> read_extents(StripedFile& file, FileExtents extents, Segments memory);
 // All or an error.
 Task<Status> write_extents(StripedFile& file, FileExtents extents, Segments memory);
+// Has the servers fetch what will be read soon; ends when it is queued at all of them. A hint.
+Task<Status> prefetch_extents(StripedFile& file, FileExtents extents);
 
 }  // namespace tutti

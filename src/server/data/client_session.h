@@ -40,6 +40,7 @@ struct ClientSession {
   std::shared_ptr<Usage> application;  // of the last request
   std::uint64_t application_id = 0;
   std::shared_ptr<ReplayRecord> replay;  // null before the session has begun
+  Bytes prefetching;  // queued to be fetched ahead, or being fetched
   Bytes granted;  // a bound of what its client may have read without asking, and has not told yet
 };
 

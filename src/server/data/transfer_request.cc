@@ -7,11 +7,10 @@
 namespace tutti {
 namespace {
 
-Status take_extents(const wire::TransferRequest& request, Transfer& transfer) {
-  if (request.extents()->size() > wire::kMaxExtents)
-    return {Code::too_large, "too many extents in one request"};
-  transfer.extents.reserve(request.extents()->size());
-  for (const wire::Extent* extent : *request.extents()) {
+Status take_extents(const flatbuffers::Vector<const wire::Extent*>& extents, Transfer& transfer) {
+  if (extents.size() > wire::kMaxExtents) return {Code::too_large, "too many extents in one request"};
+  transfer.extents.reserve(extents.size());
+  for (const wire::Extent* extent : extents) {
     // No sum of what passes here can wrap.
     if (extent->length() == 0 || extent->length() > wire::kMaxTransfer ||
         extent->offset() > wire::kMaxOffset - extent->length()) {
@@ -52,7 +51,7 @@ bool sound(const wire::TransferRequest* request) {
 }
 
 Status take_over(const wire::TransferRequest& request, bool write, Transfer& transfer) {
-  TUTTI_TRY(take_extents(request, transfer));
+  TUTTI_TRY(take_extents(*request.extents(), transfer));
   TUTTI_TRY(take_region(request, transfer));
   transfer.write = write;
   transfer.object = ObjectId{request.capability()->file()};
@@ -64,6 +63,18 @@ Status take_over(const wire::TransferRequest& request, bool write, Transfer& tra
     transfer.local.known = may_keep ? request.take() : 0;
     transfer.local.ahead = Bytes(std::min(request.ahead(), wire::kMaxTransfer));
   }
+  return {};
+}
+
+bool sound(const wire::PrefetchRequest* request) {
+  return request != nullptr && request->capability() != nullptr && request->tag() != nullptr &&
+         request->extents() != nullptr && request->extents()->size() > 0 && wire::aligned(request->extents());
+}
+
+Status take_over(const wire::PrefetchRequest& request, Transfer& transfer) {
+  TUTTI_TRY(take_extents(*request.extents(), transfer));
+  transfer.work = Work::prefetch;
+  transfer.object = ObjectId{request.capability()->file()};
   return {};
 }
 

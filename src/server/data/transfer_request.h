@@ -11,5 +11,8 @@ namespace tutti {
 [[nodiscard]] bool sound(const wire::TransferRequest* request);
 // Takes over what the client asks for, after a check of its claims: Code::invalid or Code::too_large.
 [[nodiscard]] Status take_over(const wire::TransferRequest& request, bool write, Transfer& transfer);
+// The same for bytes that are only to be fetched.
+[[nodiscard]] bool sound(const wire::PrefetchRequest* request);
+[[nodiscard]] Status take_over(const wire::PrefetchRequest& request, Transfer& transfer);
 
 }  // namespace tutti

@@ -135,6 +135,18 @@ SsdParameters default_ssd() {
   return parameters;
 }
 
+HddParameters small_hdd() {
+  HddParameters parameters = default_hdd();
+  read_table(kHdd80Toml, "hdd", parameters).ignore();
+  return parameters;
+}
+
+SsdParameters nvme() {
+  SsdParameters parameters = default_ssd();
+  read_table(kNvmeToml, "ssd", parameters).ignore();
+  return parameters;
+}
+
 Result<HddParameters> parse_hdd(std::string_view toml) {
   HddParameters parameters = default_hdd();
   TUTTI_TRY(read_table(toml, "hdd", parameters));
