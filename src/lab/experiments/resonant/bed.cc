@@ -135,6 +135,7 @@ Scenario make(const Bed& bed, const Way& way, const std::vector<Load>& loads, st
   storage.store.cache.size = bed.page_cache;
   storage.store.cache.read_ahead = bed.read_ahead;
   storage.store.placement.extent = bed.extent;
+  storage.store.placement.fragmented = bed.fragmented;
   cluster.nic = NicModel::gigabit_ethernet();
   switch (bed.medium) {
     case Medium::small_hdd:

@@ -73,7 +73,8 @@ struct Bed {
   Nanos wake_jitter = 500_us;
   Bytes page_cache = 768_MiB;  // of 1 GB
   Bytes read_ahead = 128_KiB;
-  Bytes extent = 128_MiB;  // in which objects lie together on the disk
+  Bytes extent = 128_MiB;  // in which objects lie together on the disk,
+  bool fragmented = false;  // and these anywhere
 };
 
 Scenario make(const Bed& bed, const Way& way, const std::vector<Load>& loads, std::uint64_t seed);
