@@ -15,6 +15,7 @@
 
 #include "base/config.h"
 #include "env/real/network/address.h"
+#include "policy/collective/plan.h"
 #include "policy/request/policy.h"
 
 namespace tutti {
@@ -153,6 +154,9 @@ void read_identity(ConfigReader& file, const std::filesystem::path& directory, C
   config.run_directory = absolute_path(file.string("run_directory", "run"), directory);
   config.munge_socket = file.string("munge_socket");
   config.protect = file.choice("protect", config.protect, protections());
+  config.collective = file.string("collective", config.collective);
+  if (const auto plan = make_collective_plan(config.collective); !plan.ok())
+    file.fail("collective", plan.status().message());
   config.server_uid =
       static_cast<std::uint32_t>(file.integer("server_uid", config.server_uid, 0, UINT32_MAX));
 }
@@ -215,6 +219,8 @@ std::string identity_text(const ClusterConfig& config, const std::filesystem::pa
   }
   if (!config.munge_socket.empty()) text += fmt::format("munge_socket = \"{}\"\n", config.munge_socket);
   if (config.protect != ClusterConfig().protect) text += fmt::format("protect = \"{}\"\n", config.protect);
+  if (config.collective != ClusterConfig().collective)
+    text += fmt::format("collective = \"{}\"\n", config.collective);
   if (config.auth == "munge") text += fmt::format("server_uid = {}\n", config.server_uid);
   return text;
 }

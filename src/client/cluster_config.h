@@ -33,6 +33,7 @@ struct ClusterConfig {
   std::string target_order = std::string(kDefaultTargetOrder);  // in which clients visit servers: policy/target
   Bytes schedule_block = 4_MiB;                                 // the largest part of a transfer in one message
   std::int64_t pieces_in_flight = 0;  // of one operation; 0: see ClientOptions
+  std::string collective = "auto";  // plan of MPI-IO's collective calls, unless a hint names another
   std::string log_level = "info";
   std::string device = "none";      // a modelled disk under the data servers, in real time: none, hdd, ssd
   std::string checksums = "auto";   // of objects: auto (on disks), on, off

@@ -183,6 +183,10 @@ class OpenFile {
 
   [[nodiscard]] const Attributes& attributes() const;  // as of open
   [[nodiscard]] const Layout& layout() const { return attributes().layout; }
+  // Whether a server of the file has said that it keeps it on a rotating disk; those say so that were talked to.
+  [[nodiscard]] bool rotational() const;
+  [[nodiscard]] Clock& clock() const;
+  [[nodiscard]] const Log& log() const;
 
   // Reads up to buffer.size() bytes; fewer only at the end of the file.
   Task<Result<Bytes>> read(Bytes offset, std::span<std::byte> buffer);
@@ -217,6 +221,11 @@ class OpenFile {
   // The order in effect, with its parameters, and the schedule block.
   [[nodiscard]] std::string target_order() const;
   [[nodiscard]] Bytes schedule_block() const;
+
+  // These bytes will be read soon, by anybody: the servers fetch them from their devices, in the order of their policy and
+  // as far as they have room. Ends when that is queued: what is asked for later comes behind it. A hint; the bytes of one
+  // call on one server should not be more than wire::kMaxPrefetch.
+  Task<Status> prefetch(std::span<const Extent> file);
 
   Task<Result<Bytes>> size();
   // The first byte at or after `from` that may not be in a hole; Bytes::max() if there is none. For a file open for

@@ -37,6 +37,7 @@ enum class Type : std::uint16_t {
   list_objects = 90,
   scrub = 91,
   view = 92,
+  prefetch = 93,
   policy_change = 95,
   advice = 96,
   open = 100,
@@ -125,6 +126,7 @@ inline constexpr std::size_t kMaxSegments = 4096;            // of one transfer 
 inline constexpr std::size_t kMaxView = 64U << 10U;          // bytes of an encoded filetype
 inline constexpr std::uint64_t kMaxTransfer = 64ULL << 20U;  // bytes of one transfer request
 inline constexpr std::uint64_t kMaxOffset = 1ULL << 62U;     // end of the largest object or file
+inline constexpr std::uint64_t kMaxPrefetch = 64ULL << 20U;  // bytes that a session has queued to be fetched ahead
 inline constexpr std::uint32_t kMaxInline = 16U << 10U;
 inline constexpr std::uint32_t kMaxListEntries = 1000;
 inline constexpr std::uint32_t kMaxListObjects = 4096;

@@ -12,6 +12,8 @@
 //   rounds FILE ROUNDS BYTES REQUESTS
 // so many reads of each rank at once in every round, of a file whose every word is its own offset. Rank 0 prints "ready", takes "START PERIOD" in nanoseconds of the steady clock
 // from its standard input, and prints in one line how many seconds after its due time each round was over.
+//   demo FILE CALLS SEGMENT
+// so many collective reads of four interleaved segments of each rank, of such a file. Rank 0 prints "demo seconds bytes".
 #include <mpi.h>
 #include <sys/prctl.h>
 
@@ -375,18 +377,55 @@ std::vector<int> numbers_of(std::string text) {
   return {std::istream_iterator<int>(words), std::istream_iterator<int>()};
 }
 
+// The demonstration program of the paper on resonant I/O.
+void demo(MPI_File file, int calls, int segment) {
+  constexpr int kSegments = 4;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  must(MPI_Type_vector(kSegments, segment, segment * size, MPI_BYTE, &type), "vector");
+  must(MPI_Type_commit(&type), "commit");
+  must(MPI_File_set_view(file, static_cast<MPI_Offset>(rank) * segment, MPI_BYTE, type, "native", MPI_INFO_NULL),
+       "set_view");
+  MPI_Type_free(&type);
+  std::vector<char> data(static_cast<std::size_t>(segment) * kSegments);
+  const int count = segment * kSegments;
+  bool right = true;
+  const double took = timed([&] {
+    for (int call = 0; call < calls; ++call) {
+      MPI_Status status;
+      must(MPI_File_read_at_all(file, static_cast<MPI_Offset>(call) * count, data.data(), count, MPI_BYTE, &status),
+           "read");
+      for (int i = 0; i < kSegments; ++i) {
+        const MPI_Offset at = ((static_cast<MPI_Offset>(call) * kSegments + i) * size + rank) * segment;
+        std::uint64_t found = 0;
+        std::memcpy(&found, data.data() + static_cast<std::size_t>(i) * static_cast<std::size_t>(segment), sizeof(found));
+        right = right && found == static_cast<std::uint64_t>(at);
+        const std::vector<char> last(data.begin() + static_cast<std::ptrdiff_t>(i + 1) * segment - 8,
+                                     data.begin() + static_cast<std::ptrdiff_t>(i + 1) * segment);
+        right = right && intact(last, at + segment - 8);
+      }
+    }
+  });
+  if (!right) must(MPI_ERR_IO, "read: wrong bytes");
+  if (rank == 0) std::printf("demo %.9f %.0f\n", took, static_cast<double>(count) * calls * size);
+}
+
 void run(int argc, char** argv) {
   const std::string pattern = argc > 1 ? argv[1] : "";
   const int repeats = argc > 3 ? std::atoi(argv[3]) : 0;
   if (pattern == "fresh" && argc == 4) return fresh(argv[2], repeats);
   if (pattern == "open" && argc == 4) return open_again(argv[2], repeats);
   if (pattern == "views" && argc == 5) return views(argv[2], repeats, numbers_of(argv[4]));
+  if (pattern == "demo" && argc == 5) {
+    MPI_File file = open_file(argv[2], MPI_MODE_RDONLY);
+    demo(file, repeats, std::atoi(argv[4]));
+    MPI_File_close(&file);
+    return;
+  }
   const bool reads = pattern == "rounds" && argc == 6;
   if (!reads && ((pattern != "contiguous" && pattern != "strided") || argc != 4)) {
     must(MPI_ERR_ARG,
-         "usage: contiguous|strided|fresh|open FILE REPEATS, views FILE REPEATS PIDS, or rounds FILE ROUNDS "
-         "BYTES "
-         "REQUESTS");
+         "usage: contiguous|strided|fresh|open FILE REPEATS, views FILE REPEATS PIDS, demo FILE CALLS SEGMENT, or "
+         "rounds FILE ROUNDS BYTES REQUESTS");
   }
   MPI_File file = open_file(argv[2], reads ? MPI_MODE_RDONLY : MPI_MODE_CREATE | MPI_MODE_RDWR);
   if (reads) {

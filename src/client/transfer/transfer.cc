@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "client/transfer/gather.h"
+#include "env/combine.h"
 
 namespace tutti {
 namespace {
@@ -15,6 +16,7 @@ namespace {
 constexpr int kMostAttempts = 16;
 // Of a call that servers put in the order of their disks: small enough that the parts of all who take part alternate.
 constexpr Bytes kDirectedPiece = 256_KiB;
+constexpr std::size_t kPrefetchExtents = 1024;  // in one message
 
 // One transfer on its way; the functions are its steps, in their order.
 class Transfer {
@@ -164,6 +166,31 @@ Task<Status> write_extents(StripedFile& file, FileExtents extents, Segments memo
     status = co_await transfer.send();
   if (status.ok()) --file.unfinished_writes;
   co_return transfer.outcome(status);
+}
+
+Task<Status> prefetch_extents(StripedFile& file, FileExtents extents) {
+  // One byte of memory for each of the file, of which only the length counts.
+  Segments nowhere;
+  for (const Extent& extent : extents.list()) {
+    if (extent.length > 0_B) nowhere.push_back(Segment{0, extent.length.count()});
+  }
+  TUTTI_CO_TRY(check_lists(extents.list(), nowhere).with_context(file.path));
+  const Shares shares = split(file.layout(), extents.list(), nowhere);
+  Bytes bottleneck;
+  for (const Share& share : shares) bottleneck = std::max(bottleneck, share.length);
+  std::vector<Task<Status>> tasks;
+  for (const Share& share : shares) {
+    for (std::size_t at = 0; at < share.object.size(); at += kPrefetchExtents) {
+      const std::size_t count = std::min(kPrefetchExtents, share.object.size() - at);
+      tasks.push_back(ask_prefetch(file.servers, file.capability, share.slot,
+                                   std::span<const Extent>(share.object).subspan(at, count), bottleneck));
+    }
+  }
+  if (tasks.empty()) co_return Status();
+  for (Status& status : co_await when_all(std::move(tasks))) {
+    if (!status.ok()) co_return status.with_context("prefetch " + file.path);
+  }
+  co_return Status();
 }
 
 }  // namespace tutti

@@ -41,5 +41,7 @@ class FileExtents {
 Task<Result<Bytes>> read_extents(StripedFile& file, FileExtents extents, Segments memory, ViewUse view = {});
 // All or an error.
 Task<Status> write_extents(StripedFile& file, FileExtents extents, Segments memory, ViewUse view = {});
+// Has the servers fetch what will be read soon; ends when it is queued at all of them. A hint.
+Task<Status> prefetch_extents(StripedFile& file, FileExtents extents);
 
 }  // namespace tutti

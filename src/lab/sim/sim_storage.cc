@@ -117,7 +117,13 @@ void SimStorage::begin_measurement() {
   if (device_) device_->drop_caches();
   busy_before_ = Nanos();
   busy_before_ = busy();
+  jumps_before_ = 0;
+  jumps_before_ = jumps();
   meter_->reset();
+}
+
+std::uint64_t SimStorage::jumps() const {
+  return device_ ? device_->device_motion().jumps - jumps_before_ : 0;
 }
 
 Nanos SimStorage::busy() const {

@@ -71,6 +71,8 @@ class SimStorage {
   void begin_measurement();
   // How long the device was busy; 0 for memory.
   [[nodiscard]] Nanos busy() const;
+  // How often its heads went somewhere else; 0 for anything but a disk.
+  [[nodiscard]] std::uint64_t jumps() const;
 
  private:
   SimStorage() = default;
@@ -82,6 +84,7 @@ class SimStorage {
   std::function<void(ObjectId)> failed_sync_;
   Store* top_ = nullptr;
   Nanos busy_before_;
+  std::uint64_t jumps_before_ = 0;
 };
 
 }  // namespace tutti

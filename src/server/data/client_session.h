@@ -42,6 +42,7 @@ struct ClientSession {
   std::uint64_t application_id = 0;
   std::shared_ptr<ReplayRecord> replay;  // null before the session has begun
   std::unique_ptr<SessionViews> views;   // null: it may declare none
+  Bytes prefetching;  // queued to be fetched ahead, or being fetched
   Bytes granted;  // a bound of what its client may have read without asking, and has not told yet
 };
 

@@ -96,7 +96,7 @@ Task<Status> DataSession::begin() {
   const auto version = builder.CreateString(kVersion.data(), kVersion.size());
   builder.Finish(wire::CreateSessionReply(builder, code_of(status), message,
                                           server_.cluster_clock_.now().count(), server_.options_.cluster,
-                                          server_.options_.index, version));
+                                          server_.options_.index, version, server_.options_.rotational));
   TUTTI_CO_TRY(connection().send(wire::reply_type(wire::Type::session), frame->id, wire::bytes(builder)));
   co_return status;
 }
@@ -138,6 +138,8 @@ Status DataSession::handle(const Frame& frame) {
       return scrub(frame);
     case wire::Type::truncate:
       return truncate(frame);
+    case wire::Type::prefetch:
+      return prefetch(frame);
     case wire::Type::fence:
       return fence(frame);
     case wire::Type::status:

@@ -62,6 +62,8 @@ class DataSession {
   Task<void> do_next_data(std::uint64_t id, ObjectId object, Bytes offset);
   void reply_length(wire::Type type, std::uint64_t id, const Result<std::optional<Bytes>>& length);
   Status truncate(const Frame& frame);
+  // Answered at once: it is queued, or left out because the session has enough of them.
+  Status prefetch(const Frame& frame);
   // Sync and truncate wait for their turn as transfers do.
   void enqueue(std::unique_ptr<Transfer> work, const Frame& frame, ObjectId object, const wire::Tag* tag);
 

@@ -242,6 +242,7 @@ void Dispatcher::start(Turn turn) {
   if (transfer.work != Work::transfer && !transfer.status.ok()) return end_task(turn);
   if (transfer.work == Work::sync) return scope_.spawn(sync(turn));
   if (transfer.work == Work::truncate) return scope_.spawn(truncate(turn));
+  if (transfer.work == Work::prefetch) return scope_.spawn(prefetch(turn));
   if (!transfer.write && turn.begin == 0_B) local_reads_.offer(transfer);
   if (transfer.local.key != 0) return end_task(turn);
   if (transfer.inside_reply && traits_.in_memory) return scope_.start(serve(turn));
@@ -272,6 +273,14 @@ Task<void> Dispatcher::serve(Turn turn) {
 
 Task<void> Dispatcher::find(Turn turn) {
   co_await store_.warm(turn.transfer.object);
+  end_task(turn);
+}
+
+// The client may be gone: what was fetched for it is there for others.
+Task<void> Dispatcher::prefetch(Turn turn) {
+  const std::vector<Extent> extents = slice(turn.transfer.extents, turn.begin, turn.end);
+  if (!turn.transfer.session->connection->closed())
+    co_await store_.prefetch(turn.transfer.object, extents);
   end_task(turn);
 }
 
@@ -318,7 +327,7 @@ void Dispatcher::enqueue(Transfer& transfer) {
 Dispatcher::Turn Dispatcher::start_turn(Transfer& transfer, Bytes quantum, Nanos now) {
   if (transfer.done == 0_B) transfer.era = era_of(boot_, store_, transfer.object);
   const bool cold =
-      traits_.cold && transfer.work == Work::transfer && !transfer.warmed && store_.cold(transfer.object);
+      traits_.cold && !transfer.extents.empty() && !transfer.warmed && store_.cold(transfer.object);
   transfer.enter(cold ? TransferState::finding : TransferState::serving);
   transfer.warmed = true;
   if (cold) quantum = 0_B;
@@ -394,7 +403,11 @@ void Dispatcher::forget_if_over(Transfer& transfer) {
     transfer.session->replay->note(transfer.number, transfer.applied, cuts_of(transfer));
   const bool moved = transfer.state == TransferState::sending && transfer.status.ok();
   backlog_.left(transfer.length, moved, env_.clock.now());
-  if (transfer.state == TransferState::sending) reply(transfer);
+  if (transfer.work == Work::prefetch) {
+    transfer.session->prefetching -= transfer.length;
+  } else if (transfer.state == TransferState::sending) {
+    reply(transfer);
+  }
   early_.end(transfer);
   release_held(transfer);
   memory_ -= transfer.memory();

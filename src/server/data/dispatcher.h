@@ -134,6 +134,7 @@ class Dispatcher {
   Task<void> find(Turn turn);
   Task<void> sync(Turn turn);
   Task<void> truncate(Turn turn);
+  Task<void> prefetch(Turn turn);
   Task<void> pull_early(Transfer& transfer);
   // Between the store and the client, or the memory of the transfer.
   Task<Status> move_bytes(Turn& turn, std::span<const Extent> extents);

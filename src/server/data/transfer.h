@@ -70,8 +70,9 @@ constexpr bool may_follow(TransferState from, TransferState to) {
   return false;
 }
 
-// What a transfer asks for. The requests for a whole object have no bytes and one turn.
-enum class Work : std::uint8_t { transfer, sync, truncate };
+// What a transfer asks for. The requests for a whole object have no bytes and one turn. A prefetch has turns as a read
+// has, but its bytes stay in the store, and it was answered when it came.
+enum class Work : std::uint8_t { transfer, sync, truncate, prefetch };
 
 // See server/data/local_reads.h.
 struct LocalRead {

@@ -10,11 +10,10 @@
 namespace tutti {
 namespace {
 
-Status take_extents(const wire::TransferRequest& request, Transfer& transfer) {
-  if (request.extents()->size() > wire::kMaxExtents)
-    return {Code::too_large, "too many extents in one request"};
-  transfer.extents.reserve(request.extents()->size());
-  for (const wire::Extent* extent : *request.extents()) {
+Status take_extents(const flatbuffers::Vector<const wire::Extent*>& extents, Transfer& transfer) {
+  if (extents.size() > wire::kMaxExtents) return {Code::too_large, "too many extents in one request"};
+  transfer.extents.reserve(extents.size());
+  for (const wire::Extent* extent : extents) {
     // No sum of what passes here can wrap.
     if (extent->length() == 0 || extent->length() > wire::kMaxTransfer ||
         extent->offset() > wire::kMaxOffset - extent->length()) {
@@ -105,7 +104,7 @@ Status take_over(const wire::TransferRequest& request, bool write, SessionViews*
   if (request.view() != 0) {
     TUTTI_TRY(take_view(request, write, views, transfer));
   } else {
-    TUTTI_TRY(take_extents(request, transfer));
+    TUTTI_TRY(take_extents(*request.extents(), transfer));
     TUTTI_TRY(take_region(request, transfer));
   }
   transfer.write = write;
@@ -123,6 +122,18 @@ Status take_over(const wire::TransferRequest& request, bool write, SessionViews*
     transfer.local.known = may_keep ? request.take() : 0;
     transfer.local.ahead = Bytes(std::min(request.ahead(), wire::kMaxTransfer));
   }
+  return {};
+}
+
+bool sound(const wire::PrefetchRequest* request) {
+  return request != nullptr && request->capability() != nullptr && request->tag() != nullptr &&
+         request->extents() != nullptr && request->extents()->size() > 0 && wire::aligned(request->extents());
+}
+
+Status take_over(const wire::PrefetchRequest& request, Transfer& transfer) {
+  TUTTI_TRY(take_extents(*request.extents(), transfer));
+  transfer.work = Work::prefetch;
+  transfer.object = ObjectId{request.capability()->file()};
   return {};
 }
 

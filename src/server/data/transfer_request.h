@@ -14,5 +14,8 @@ namespace tutti {
 // view that is not there, or not for this, Code::not_found or Code::unsupported.
 [[nodiscard]] Status take_over(const wire::TransferRequest& request, bool write, SessionViews* views,
                                Transfer& transfer);
+// The same for bytes that are only to be fetched.
+[[nodiscard]] bool sound(const wire::PrefetchRequest* request);
+[[nodiscard]] Status take_over(const wire::PrefetchRequest& request, Transfer& transfer);
 
 }  // namespace tutti

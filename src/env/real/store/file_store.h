@@ -55,6 +55,7 @@ class FileStore final : public Store {
   Task<Status> remove(ObjectId object) override;
   Task<Result<std::optional<Bytes>>> length(ObjectId object) override;
   Task<Result<std::optional<Bytes>>> next_data(ObjectId object, Bytes offset) override;
+  Task<void> prefetch(ObjectId object, std::span<const Extent> extents) override;
   Task<Result<std::optional<Bytes>>> locate(ObjectId object, Bytes offset) override;
   Task<Result<std::vector<ObjectId>>> list() override;
   Result<StoreSpace> space() override;

@@ -97,6 +97,18 @@ Task<void> DeviceStore::warm(ObjectId object) {
   if (length.ok() && *length > Bytes()) co_await need_inode(object);
 }
 
+Task<void> DeviceStore::prefetch(ObjectId object, std::span<const Extent> extents) {
+  const Result<Bytes> known = co_await length_of(object);
+  if (!known.ok() || *known == Bytes() || options_.cache.size == Bytes()) co_return;
+  co_await need_inode(object);
+  const auto pages = [](Bytes bytes) { return (bytes.count() + kCachePage - 1) / kCachePage; };
+  for (const Extent& extent : extents) {
+    const Bytes end = std::min(*known, extent.end());
+    if (extent.offset < end)
+      co_await cached_read(object, extent.offset.count() / kCachePage, pages(end), pages(*known));
+  }
+}
+
 void DeviceStore::drop_caches() {
   cache_.drop_clean();
   for (auto& [id, object] : objects_) object->inode = false;

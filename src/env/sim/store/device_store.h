@@ -62,6 +62,7 @@ class DeviceStore final : public Store {
   Task<Result<std::optional<Bytes>>> locate(ObjectId object, Bytes offset) override;
   [[nodiscard]] bool cold(ObjectId object) const override;
   Task<void> warm(ObjectId object) override;
+  Task<void> prefetch(ObjectId object, std::span<const Extent> extents) override;
   SharedObject share(ObjectId /*object*/) override { return {}; }
   [[nodiscard]] const StoreIdentity& identity() const override { return inner_.identity(); }
   Status bind(const Uuid& metadata) override { return inner_.bind(metadata); }

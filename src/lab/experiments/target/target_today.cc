@@ -1,7 +1,7 @@
 // target-today: NVMe drives and 100 Gb/s Ethernet, 64 clients of 1 GiB on 16 servers, two pieces in flight.
 #include <algorithm>
 
-#include "env/sim/device/nvme.h"
+#include "env/sim/device/parameters.h"
 #include "lab/experiments/target/nodes.h"
 #include "lab/experiments/target/today.h"
 
