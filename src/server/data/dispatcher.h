@@ -91,6 +91,7 @@ class Dispatcher {
   // Brought up to date by asking.
   [[nodiscard]] std::vector<Accounting::Row> accounts() { return accounting_.rows(env_.clock.now()); }
   [[nodiscard]] Statistics& statistics() { return statistics_; }
+  [[nodiscard]] PolicyCounters policy_counters() const { return policy_->counters(); }
   [[nodiscard]] double requests_per_second() { return rate_.per_second(env_.clock.now()); }
 
  private:
