@@ -115,7 +115,7 @@ const std::vector<OrchestraObject>& Orchestrator::take(const std::vector<Orchest
   }
   choose_objects();
   if (objects_.size() < 2) predict(change);
-  const bool possible = candidates_.size() > 1;
+  const bool possible = candidates_.size() > 1 && worth_trying_;
   if (options_.by == OrchestraOptions::By::addresses) {
     objects_ = possible ? candidates_ : std::vector<OrchestraObject>();
   } else {
@@ -190,6 +190,7 @@ void Orchestrator::judge(const std::vector<Sample>& change, std::uint64_t applic
 
 void Orchestrator::predict(const std::vector<Sample>& change) {
   predicted_ = 0;
+  worth_trying_ = true;
   if (candidates_.size() < 2) return;
   double saved = 0;
   for (const Sample& server : change) {
@@ -202,6 +203,10 @@ void Orchestrator::predict(const std::vector<Sample>& change) {
   const double window = options_.window.seconds();
   saved = std::clamp(saved - static_cast<double>(candidates_.size()) * jump_, 0.0, 0.9 * window);
   predicted_ = saved / (window - saved);
+  const bool known = std::none_of(views_.begin(), views_.end(), [](const ProgramView& view) {
+    return view.eligibility == Eligibility::by_trial;
+  });
+  if (known && options_.by == OrchestraOptions::By::both) worth_trying_ = predicted_ > kWorthTrying;
 }
 
 void Orchestrator::choose_objects() {

@@ -11,7 +11,8 @@
 // A program that failed condition 3 is not tried again for kRefusal, then for twice as long, up to kLongestRefusal. One that misses
 // conditions 1 or 2 once keeps its slices until it misses them kMisses times in a row.
 //
-// Where addresses mean nothing, or are not believed, trials decide (slice_trial.h); see OrchestraOptions::by.
+// Where addresses mean nothing, or are not believed, trials decide (slice_trial.h); see OrchestraOptions::by. With both, nothing is
+// tried whose expected gain is small: where a jump costs nothing, slices save nothing.
 #pragma once
 
 #include <cstdint>
@@ -75,6 +76,7 @@ class Orchestrator {
   static constexpr Nanos kLongestRefusal = 600_s;
   static constexpr int kMisses = 3;
   static constexpr std::uint64_t kFewestGaps = 3;  // of a server in a window, to say anything
+  static constexpr double kWorthTrying = 0.02;     // expected gain; less is not tried
 
   explicit Orchestrator(const OrchestraOptions& options) : options_(options) {}
 
@@ -124,6 +126,7 @@ class Orchestrator {
   double jump_ = 0;
   double rest_reuse_ = 0;
   double predicted_ = 0;
+  bool worth_trying_ = false;
 };
 
 }  // namespace tutti

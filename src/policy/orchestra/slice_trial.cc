@@ -13,6 +13,7 @@ double SliceTrial::mean(const Rates& rates) {
 void SliceTrial::note(bool slices, Bytes bytes) {
   if (skip_ > 0) {
     --skip_;
+    first_ = static_cast<double>(bytes.count());
     return;
   }
   Rates& rates = slices ? with_ : without_;
@@ -23,16 +24,19 @@ void SliceTrial::note(bool slices, Bytes bytes) {
 void SliceTrial::turn_to(bool slices) {
   current_ = slices;
   skip_ = 1;
+  first_.reset();
   (slices ? with_ : without_).clear();
 }
 
 bool SliceTrial::hopeless() const {
   const Rates& tried = current_ ? with_ : without_;
   const double other = mean(current_ ? without_ : with_);
-  return !tried.empty() && tried.back() < (1 - kMuchWorse) * other;
+  const double last = tried.empty() ? first_.value_or(other) : tried.back();
+  return last < (1 - kMuchWorse) * other;
 }
 
 void SliceTrial::judge(Nanos now) {
+  if (with_.empty() || without_.empty()) (current_ ? with_ : without_).push_back(first_.value_or(0));
   const bool won = with() > (1 + kMargin) * without();
   const bool changed = !settled_ || won != holds_;
   gap_ = changed ? kFirstGap : std::min(gap_ * kGrowth, kLongestGap);

@@ -3,7 +3,7 @@
 // Two windows with slices, two without; the faster stays (bytes served decide). The first window after a change is not
 // counted: it still shows what was before. What was measured last without slices is one half of the first trial, so that
 // trial costs nothing where slices pay. The one that lost is tried again after kFirstGap, then after kGrowth times as long,
-// and so on up to kLongestGap; one that is behind by kMuchWorse after a single window is given up at once.
+// and so on up to kLongestGap; one that is behind by kMuchWorse after a single window is given up at once, the first one counted in.
 //
 // It knows nothing of addresses, so it works where they mean nothing. Another set of programs is another load: it begins
 // anew.
@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/units.h"
@@ -20,7 +21,7 @@ namespace tutti {
 class SliceTrial {
  public:
   static constexpr std::size_t kWindows = 2;
-  static constexpr Nanos kFirstGap = 8_s;
+  static constexpr Nanos kFirstGap = 20_s;
   static constexpr int kGrowth = 3;
   static constexpr Nanos kLongestGap = 600_s;
   static constexpr double kMargin = 0.01;  // so much faster slices must be
@@ -51,7 +52,8 @@ class SliceTrial {
   bool settled_ = false;  // something has won
   bool trying_ = false;
   std::size_t skip_ = 1;  // windows that are not counted
-  Rates with_, without_;  // the last kWindows of each
+  std::optional<double> first_;  // of those, the last
+  Rates with_, without_;         // the last kWindows of each
   Nanos next_;            // trial
   Nanos gap_ = kFirstGap;
   std::uint64_t trials_ = 0;

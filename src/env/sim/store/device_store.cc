@@ -136,6 +136,7 @@ Task<void> DeviceStore::device_io(ObjectId object, Bytes from, Bytes to, bool wr
     what.stream = stream->number;
     what.address = placement_.locate(object, from);
     what.length = std::min({to - from, placement_.contiguous(from), options_.largest_request});
+    if (told_) told_(what);
     co_await queue_.io(what);
     if (write) in_device_cache_ = true;
     from += what.length;

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -90,6 +91,8 @@ class DeviceStore final : public Store {
   // keeps. No operation may be under way.
   void power_loss();
 
+  // Told of everything that the device is asked for, when it is.
+  void on_io(std::function<void(const IoDescription&)> told) { told_ = std::move(told); }
   [[nodiscard]] const DeviceStatistics& device_statistics() const { return queue_.statistics(); }
   [[nodiscard]] Motion device_motion() const { return queue_.motion(); }
   [[nodiscard]] const DeviceStoreStatistics& statistics() const { return statistics_; }
@@ -174,6 +177,7 @@ class DeviceStore final : public Store {
   Event drained_;  // set while writers may go on
   Semaphore slots_;
   DeviceStoreStatistics statistics_;
+  std::function<void(const IoDescription&)> told_;
   ExpireTimer expire_;
   Scope scope_;
 };
