@@ -124,6 +124,19 @@ struct ServerLease {
   Nanos heard;  // 0: never
 };
 
+// A program as the orchestrator sees it: policy/orchestra/orchestrator.h.
+struct OrchestraProgramStatus {
+  std::uint64_t application = 0;
+  double gap = 0, ratio = 0, spread = 0, reuse = 0, part = 0;
+  std::uint32_t files = 0;
+  std::uint8_t eligibility = 0;
+};
+struct OrchestraStatus {
+  double jump = 0, with = 0, without = 0, predicted = 0;
+  Nanos window;
+  std::vector<OrchestraProgramStatus> programs;
+};
+
 struct ServerStatus {
   std::string address;
   std::string kind;  // "meta", "data" or, if it runs alone, "coordinator"
@@ -138,6 +151,9 @@ struct ServerStatus {
   Bytes bytes_read, bytes_written;
   double requests_per_second = 0;   // data servers: over the last ten seconds
   std::vector<ServerLease> leases;  // of whoever is the coordinator: one for each data server
+  std::optional<OrchestraStatus> orchestra;  // of the coordinator, while programs get time slices
+  std::uint64_t switches = 0, filled = 0;    // of a data server: PolicyCounters
+  Nanos drain, longest_drain;
 };
 
 // The order of requests in the data servers.

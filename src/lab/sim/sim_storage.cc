@@ -104,8 +104,12 @@ Result<std::unique_ptr<SimStorage>> SimStorage::create(Clock& clock, const SimSt
 
 Task<Status> SimStorage::prepare(ObjectId object, Bytes length) {
   TUTTI_CO_TRY(co_await memory_->truncate(object, length));
-  if (device_) co_return (co_await device_->locate(object, Bytes())).status();
+  place(object, length);
   co_return Status();
+}
+
+void SimStorage::place(ObjectId object, Bytes length) {
+  if (device_) device_->place_whole(object, length);
 }
 
 void SimStorage::lose_power() {

@@ -54,6 +54,7 @@ Task<Status> wait_for(Event& event) {
 class Dispatcher::PullSource : public Source {
  public:
   PullSource(Dispatcher& dispatcher, Turn& turn) : dispatcher_(dispatcher), turn_(turn) {}
+  [[nodiscard]] std::uint64_t origin() const override { return turn_.transfer.request.client; }
   Task<Status> fill(Bytes at, Places places) override {
     const Transfer& transfer = turn_.transfer;
     Connection& connection = *transfer.session->connection;
@@ -70,6 +71,7 @@ class Dispatcher::PullSource : public Source {
 class Dispatcher::PushSink : public Sink {
  public:
   PushSink(Dispatcher& dispatcher, Turn& turn) : dispatcher_(dispatcher), turn_(turn) {}
+  [[nodiscard]] std::uint64_t origin() const override { return turn_.transfer.request.client; }
   Task<Status> take(Bytes at, ConstPlaces pieces) override {
     at += turn_.begin;
     if (at + Bytes(length_of(pieces)) == turn_.end) dispatcher_.end_turn(turn_);
@@ -100,7 +102,9 @@ Dispatcher::Dispatcher(const Env& env, Store& store, std::unique_ptr<RequestPoli
       reply_(1024),
       ask_again_(*this),
       serve_overdue_(*this),
-      scope_(env.clock.executor()) {}
+      scope_(env.clock.executor()) {
+  statistics_.follow(policy_->name());
+}
 
 void Dispatcher::add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, Nanos request_time,
                      Nanos arrival) {
@@ -167,6 +171,7 @@ Task<void> Dispatcher::pull_early(Transfer& transfer) {
 
 void Dispatcher::change_policy(std::unique_ptr<RequestPolicy> policy) {
   policy_ = std::move(policy);
+  statistics_.follow(policy_->name());
   ++generation_;
   ask_again_.disarm();
   const Nanos now = env_.clock.now();
@@ -341,6 +346,11 @@ Dispatcher::Turn Dispatcher::start_turn(Transfer& transfer, Bytes quantum, Nanos
   ++transfer.tasks;
   transfer.session->task_began();
   accounting_.started(transfer.account, now);
+  if (transfer.work == Work::transfer && !cold && turn.begin == 0_B) {
+    transfer.way = statistics_.started(transfer.request.application, transfer.object, transfer.extents,
+                                       transfer.write, policy_->dedicated(transfer.request.application, now), now);
+    transfer.began = now;
+  }
   return turn;
 }
 
@@ -366,10 +376,7 @@ void Dispatcher::end_turn(Turn& turn) {
     if (counts && !gone && transfer.status.ok())
       accounting_.count(transfer.account, transfer.write, transfer.length);
     accounting_.ended(transfer.account, now);
-    if (counts) {
-      statistics_.served(transfer.request.application, transfer.object, transfer.extents.front().offset,
-                         transfer.extents.back().end());
-    }
+    if (counts) statistics_.ended(transfer.way, transfer.length, transfer.write, transfer.began, now);
     rate_.note(now);
   } else {
     enqueue(transfer);

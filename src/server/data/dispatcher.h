@@ -96,6 +96,7 @@ class Dispatcher {
   [[nodiscard]] std::vector<Accounting::Row> accounts() { return accounting_.rows(env_.clock.now()); }
   [[nodiscard]] Statistics& statistics() { return statistics_; }
   [[nodiscard]] const Backlog& backlog() const { return backlog_; }
+  [[nodiscard]] PolicyCounters policy_counters() const { return policy_->counters(); }
   [[nodiscard]] double requests_per_second() { return rate_.per_second(env_.clock.now()); }
 
  private:

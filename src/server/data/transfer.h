@@ -42,6 +42,7 @@
 #include "policy/request/policy.h"
 #include "server/data/accounting.h"
 #include "server/data/client_session.h"
+#include "server/data/statistics.h"
 #include "server/data/usage.h"
 #include "wire/messages.h"
 
@@ -120,6 +121,8 @@ struct Transfer : TransferLists, detail::FramePool {
   QueuedRequest request;         // what the policy knows of it; the id is ours
   std::uint64_t generation = 0;  // of the policy that has it
   Accounting::Slot account = Accounting::kOthers;
+  Statistics::Way way = Statistics::Way::none;  // of the device to it, when its first turn began,
+  Nanos began;                                  // and when that was
   bool warmed = false;    // the way to its bytes was asked for, or was known
   Bytes done;             // had their turn so far, the present one included
   bool again = false;     // its object was cut after it began: it has to begin anew

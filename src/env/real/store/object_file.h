@@ -72,6 +72,8 @@ class ObjectFile {
   std::shared_ptr<const SharedFile> shared;  // made when first asked for
   std::uint64_t shared_key = 0;
   ExtentSet allocated;
+  Bytes placed_from;  // the bytes from here on lie there, as last asked
+  DeviceStretch placed;
   std::shared_ptr<ObjectMapping> mapping;
   std::size_t map_users = 0;
   std::size_t shrinking = 0;  // truncates that wait for the users of the mapping; no new ones then
