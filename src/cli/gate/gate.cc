@@ -1,9 +1,7 @@
 // tutti gate: turns for programs that write, on Tutti or any other file system (docs/gate.md).
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <memory>
 
 #include "base/parse.h"
@@ -11,13 +9,10 @@
 #include "cli/cluster/daemon.h"
 #include "cli/command.h"
 #include "cli/gate/launch.h"
+#include "cli/gate/local_gate.h"
 #include "cli/gate/resources.h"
 #include "cli/output.h"
 #include "daemon/coordinator_daemon.h"
-#include "daemon/make_store.h"
-#include "env/combine.h"
-#include "env/real/system_random.h"
-#include "server/capability.h"
 
 namespace tutti::cli {
 namespace {
@@ -28,62 +23,9 @@ constexpr Nanos kAnswerPatience = 3_s;
 // ---- serve ----
 
 struct ServeOptions {
-  std::string listen;
-  std::string lease, limit;
-  std::string order;
+  GateServeOptions gate;
   bool background = false;
 };
-
-Status apply(const ServeOptions& options, ClusterConfig& config) {
-  if (!options.order.empty()) config.gate_order = options.order;
-  if (!options.lease.empty()) {
-    const auto lease = parse_duration(options.lease);
-    if (!lease.ok()) return lease.status().with_context("--lease");
-    if (*lease < 1_s || *lease > 3600_s) return {Code::invalid, "--lease: one second to one hour"};
-    config.gate_lease = *lease;
-  }
-  if (!options.limit.empty()) {
-    const auto limit = parse_duration(options.limit);
-    if (!limit.ok()) return limit.status().with_context("--limit");
-    config.gate_limit = *limit;
-  }
-  return {};
-}
-
-// A state directory for a coordinator alone. One that is there is kept, with what is asked for anew.
-Status prepare(const StateDirectory& state, const ServeOptions& options) {
-  TUTTI_TRY(state.create());
-  ClusterConfig config;
-  const bool fresh = !state.has_cluster();
-  if (!fresh) {
-    auto stored = ClusterConfig::load(state.config_path());
-    if (!stored.ok()) return stored.status();
-    if (stored->has_files()) {
-      return {Code::exists,
-              fmt::format("{} holds a cluster with files, whose gate is open while it is up: use that, or choose another "
-                          "directory with --dir",
-                          state.path())};
-    }
-    config = *std::move(stored);
-  } else {
-    config.id = system_random() | 1U;
-  }
-  if (!options.listen.empty()) {
-    config.coordinator = options.listen;
-    const std::string key = state.path() + "/auth.key";
-    const auto made = ServerKey::create(key);
-    if (!made.ok() && made.code() != Code::exists) return made.status();
-    config.auth = "key";
-    config.auth_keys = {key};
-  } else if (fresh) {
-    config.coordinator = "unix:" + StateDirectory::socket_name("coordinator");
-  }
-  TUTTI_TRY(apply(options, config));
-  const auto key = ServerKey::create(state.key_path());
-  if (!key.ok() && key.code() != Code::exists) return key.status();
-  if (fresh) TUTTI_TRY(make_store(state, config, "coordinator", false));
-  return config.save(state.config_path(), 0600);
-}
 
 int run_gate_serve(const Globals& globals, const ServeOptions& options) {
   Globals own = globals;
@@ -95,7 +37,7 @@ int run_gate_serve(const Globals& globals, const ServeOptions& options) {
   if (!state.ok()) return report("gate serve", state.status());
   if (state->running("coordinator"))
     return report("gate serve", {Code::busy, fmt::format("a gate is served from {} already", state->path())});
-  if (const Status ready = prepare(*state, options); !ready.ok()) return report("gate serve", ready);
+  if (const Status ready = prepare_gate(*state, options.gate); !ready.ok()) return report("gate serve", ready);
   const auto say = [&] {
     fmt::print("The gate is open. For jobs:\n\n    export TUTTI_CLUSTER={}\n\nthen\n\n"
                "    tutti run --gate lock --gate-dir DIR -- mpirun -n 16 ./app\n"
@@ -263,11 +205,11 @@ void add_gate(Command& root) {
   auto serve_options = std::make_shared<ServeOptions>();
   Command serve = gate.add("serve", "Run a coordinator without a file system; says what to export",
                            "tutti gate serve --listen tcp:login1:7400");
-  serve.option("--listen", serve_options->listen, "unix:PATH, or tcp:HOST:PORT for jobs on other hosts");
-  serve.option("--order", serve_options->order, "Of turns: auto, preserved or overtaking")
+  serve.option("--listen", serve_options->gate.listen, "unix:PATH, or tcp:HOST:PORT for jobs on other hosts");
+  serve.option("--order", serve_options->gate.order, "Of turns: auto, preserved or overtaking")
       .one_of({"auto", "preserved", "overtaking"});
-  serve.option("--lease", serve_options->lease, "A job that is silent for longer loses its turn (5s)");
-  serve.option("--limit", serve_options->limit, "Who has waited so long goes on without a turn (never)");
+  serve.option("--lease", serve_options->gate.lease, "A job that is silent for longer loses its turn (5s)");
+  serve.option("--limit", serve_options->gate.limit, "Who has waited so long goes on without a turn (never)");
   serve.flag("--background", serve_options->background, "Return when it serves");
   serve.action([&globals = root.globals(), serve_options] { return run_gate_serve(globals, *serve_options); });
 
