@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/lab/figures.h"
+#include "cli/lab/mount.h"
 #include "cli/lab/real_run.h"
 #include "cli/output.h"
 #include "lab/experiments/experiment.h"
@@ -82,6 +83,7 @@ void add_lab(Command& root) {
   run.flag("--real", options->real, "In reality, where there is such a run. " + real_runs_help());
   run.action([&globals = root.globals(), options] { return run_experiment(globals, *options); });
   add_lab_figures(lab);
+  add_lab_mount(lab);
 }
 
 }  // namespace tutti::cli

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "env/sim/device/embedded.h"
+#include "env/sim/device/nvme.h"
 
 namespace tutti {
 
@@ -141,8 +142,8 @@ HddParameters small_hdd() {
   return parameters;
 }
 
-SsdParameters nvme() {
-  SsdParameters parameters = default_ssd();
+SsdParameters default_nvme() {
+  SsdParameters parameters;
   read_table(kNvmeToml, "ssd", parameters).ignore();
   return parameters;
 }
