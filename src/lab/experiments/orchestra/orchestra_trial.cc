@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "env/sim/device/nvme.h"
 #include "lab/experiments/orchestra/testbed.h"
 #include "lab/experiments/window/testbed.h"
 

@@ -105,23 +105,23 @@ Load coll_perf(std::uint64_t edge) {
   return load;
 }
 
-std::string_view medium_name(Medium medium) {
+std::string_view machine_name(Machine medium) {
   switch (medium) {
-    case Medium::small_hdd:
+    case Machine::small_hdd:
       return "hdd 80 GB";
-    case Medium::hdd:
+    case Machine::hdd:
       return "hdd";
-    case Medium::ssd:
+    case Machine::ssd:
       return "ssd";
-    case Medium::nvme:
+    case Machine::nvme:
       return "nvme";
-    case Medium::memory:
+    case Machine::memory:
       break;
   }
   return "memory";
 }
 
-bool rotational(Medium medium) { return medium == Medium::small_hdd || medium == Medium::hdd; }
+bool rotational(Machine medium) { return medium == Machine::small_hdd || medium == Machine::hdd; }
 
 Scenario make(const Bed& bed, const Way& way, const std::vector<Load>& loads, std::uint64_t seed) {
   Scenario scenario;
@@ -138,26 +138,26 @@ Scenario make(const Bed& bed, const Way& way, const std::vector<Load>& loads, st
   storage.store.placement.fragmented = bed.fragmented;
   cluster.nic = NicModel::gigabit_ethernet();
   switch (bed.medium) {
-    case Medium::small_hdd:
+    case Machine::small_hdd:
       storage.device = SimDevice::hdd;
       storage.hdd = small_hdd();
       storage.store.placement.span = 16_GiB;
       break;
-    case Medium::hdd:
+    case Machine::hdd:
       storage.device = SimDevice::hdd;
       storage.store.placement.span = 48_GiB;
       break;
-    case Medium::ssd:
+    case Machine::ssd:
       storage.device = SimDevice::ssd;
       cluster.nic = NicModel::infiniband_4x_ddr();
       break;
-    case Medium::nvme:
+    case Machine::nvme:
       storage.device = SimDevice::ssd;
       storage.ssd = default_nvme();
       storage.store.cache.size = 16_GiB;
       cluster.nic = NicModel::hundred_gigabit();
       break;
-    case Medium::memory:
+    case Machine::memory:
       storage.device = SimDevice::memory;
       cluster.nic = NicModel::infiniband_4x_ddr();
       break;

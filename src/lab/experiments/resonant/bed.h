@@ -63,13 +63,13 @@ Load noncontig(Bytes piece, Bytes file);
 Load hpio(Bytes region, std::uint64_t regions);
 Load coll_perf(std::uint64_t edge);
 
-enum class Medium : std::uint8_t { small_hdd, hdd, ssd, nvme, memory };
-std::string_view medium_name(Medium medium);
-bool rotational(Medium medium);
+enum class Machine : std::uint8_t { small_hdd, hdd, ssd, nvme, memory };
+std::string_view machine_name(Machine medium);
+bool rotational(Machine medium);
 
 struct Bed {
   std::uint32_t servers = 4;
-  Medium medium = Medium::small_hdd;
+  Machine medium = Machine::small_hdd;
   Nanos wake_jitter = 500_us;
   Bytes page_cache = 768_MiB;  // of 1 GB
   Bytes read_ahead = 128_KiB;

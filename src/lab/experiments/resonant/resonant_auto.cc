@@ -49,17 +49,17 @@ Result<Report> run(const ExperimentOptions& options) {
     std::vector<std::size_t> others;
   };
   std::vector<Entry> entries;
-  for (const Medium medium : {Medium::small_hdd, Medium::ssd, Medium::nvme, Medium::memory}) {
+  for (const Machine medium : {Machine::small_hdd, Machine::ssd, Machine::nvme, Machine::memory}) {
     Bed bed;
     bed.medium = medium;
-    if (medium == Medium::small_hdd) bed.page_cache = 64_MiB;
-    if (medium == Medium::nvme || medium == Medium::memory) bed.wake_jitter = 20_us;
+    if (medium == Machine::small_hdd) bed.page_cache = 64_MiB;
+    if (medium == Machine::nvme || medium == Machine::memory) bed.wake_jitter = 20_us;
     std::vector<Way> others = users_baselines(rotational(medium));
     for (const Way& way : every_plan(rotational(medium))) others.push_back(way);
     for (const Case& each : cases(options.quick)) {
       for (const bool beside : {false, true}) {
-        if (beside && (medium == Medium::ssd || medium == Medium::memory || each.load.write)) continue;
-        Json parameters = {{"medium", medium_name(medium)}, {"load", each.name}, {"beside", beside}};
+        if (beside && (medium == Machine::ssd || medium == Machine::memory || each.load.write)) continue;
+        Json parameters = {{"medium", machine_name(medium)}, {"load", each.name}, {"beside", beside}};
         const auto add = [&](const Way& way) {
           parameters["plan"] = way.plan;
           parameters["policy"] = way.policy;
@@ -69,7 +69,7 @@ Result<Report> run(const ExperimentOptions& options) {
           return points.add(parameters, [&](std::uint64_t seed) { return make(bed, way, loads, seed); });
         };
         Entry entry;
-        entry.name = fmt::format("{}, {}{}", medium_name(medium), each.name, beside ? ", beside another" : "");
+        entry.name = fmt::format("{}, {}{}", machine_name(medium), each.name, beside ? ", beside another" : "");
         for (const Way& way : others) entry.others.push_back(add(way));
         entry.chosen = add({"auto", default_policy(rotational(medium))});
         entries.push_back(entry);

@@ -12,7 +12,7 @@ using namespace resonance;
 Result<Report> run(const ExperimentOptions& options) {
   Points points(options, options.quick ? 1 : 3);
   Bed bed;
-  bed.medium = Medium::nvme;
+  bed.medium = Machine::nvme;
   bed.servers = 16;
   bed.wake_jitter = 20_us;
   const std::uint32_t ranks = options.quick ? 8 : 64;
