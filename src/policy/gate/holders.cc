@@ -158,8 +158,7 @@ std::uint32_t Holders::best() const {
 
 std::uint32_t Holders::most() const {
   const std::uint32_t best = this->best();
-  if (best == 0) return kUnlimited;
-  if (!measured(1)) return 1;
+  if (best == 0 || !measured(1)) return 1;
   const double alone = per_writer(1);
   const double highest = rate(best);
   const auto least = static_cast<std::uint32_t>(std::ceil((1 - kMargin) * highest / alone));
@@ -221,6 +220,18 @@ std::optional<Nanos> Holders::begin_by_waiting(std::uint64_t name, Nanos now) co
     }
   }
   return std::max(now_, now) + Nanos::from_seconds(std::min(work / rate(n), 1e8));
+}
+
+bool Holders::writers_are_small(std::uint64_t name) const {
+  const auto found = writers_.find(name);
+  if (found == writers_.end() || found->second.expected <= 0) return false;
+  double all = 0;
+  for (const auto& [other, writer] : writers_) {
+    if (!writer.writing) continue;
+    if (writer.expected <= 0) return false;
+    all += writer.expected;
+  }
+  return all <= kFirstPatience * found->second.expected;
 }
 
 std::optional<Nanos> Holders::duration(std::uint64_t name, std::uint32_t others) const {

@@ -5,13 +5,13 @@
 // numbers are corrected. `most()`, the k of the lock table, is the least number of writers whose rate is within kMargin of the
 // best. A number that was never seen is tried where it may be better: one alone; the least number that could reach the
 // best rate if each still wrote as fast as one alone; twice as many as the best while the rate still grows with them; and now
-// and then, ever more rarely, one more. Until something is known there is no limit.
+// and then, ever more rarely, one more. Before anything is known one alone is tried.
 //
 // Whether waiting pays. Beside what happens, Holders keeps account of what would happen without a gate: all who ask write at
 // once and share rate(n) evenly (the *ungated* world). A job waits only if it will end no later than there. As in the
 // Fair Sojourn Protocol (Friedman and Henderson, 2003) those who wait go in the order in which they would end there, so
 // that small ones do not wait for large ones; one for whom waiting does not pay writes beside the holders, as it would
-// without a gate. So nobody loses by the gate more than the sizes and rates are wrong.
+// without a gate. So nobody loses by the gate more than the sizes and rates are wrong, and by what is tried.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +43,8 @@ class Holders {
 
   // k.
   [[nodiscard]] std::uint32_t most() const;
+  // Whether that many were seen writing, or are being tried.
+  [[nodiscard]] bool trying() const { return !measured(most()); }
   [[nodiscard]] std::uint32_t writing() const { return static_cast<std::uint32_t>(writing_); }
 
   // What n writers move together, bytes per second: measured, or from the nearest number that was; 0 before anything was.
@@ -55,6 +57,10 @@ class Holders {
   [[nodiscard]] std::optional<Nanos> ungated_end(std::uint64_t writer, Nanos now) const;
   // When it will begin if it waits for those who write now and for those who wait before it.
   [[nodiscard]] std::optional<Nanos> begin_by_waiting(std::uint64_t writer, Nanos now) const;
+  // Before any rate is known: whether those who write now have at most kFirstPatience times as much to write as it has.
+  static constexpr double kFirstPatience = 2;
+  [[nodiscard]] bool writers_are_small(std::uint64_t writer) const;
+  [[nodiscard]] bool knows_rates() const { return !rates_.empty(); }
   // How long it writes beside so many others.
   [[nodiscard]] std::optional<Nanos> duration(std::uint64_t writer, std::uint32_t others) const;
 

@@ -8,7 +8,11 @@ namespace {
 
 constexpr std::size_t kMostLost = 4096;  // lost asks that are remembered
 // How much later than without a gate somebody may end, by his own reckoning, before he writes beside the holders.
-constexpr double kPatience = 1.0;
+constexpr double kPatience = 1.02;
+// The same while a number of holders is tried.
+constexpr double kTrialPatience = 1.5;
+// When somebody who waits for the first that is ever measured is looked at again.
+constexpr Nanos kFirstReview = 60_s;
 // When somebody who could write beside the others is looked at again while there are no fencing numbers.
 constexpr Nanos kNoFences = 10_ms;
 
@@ -362,8 +366,14 @@ bool LockTable::pays_to_wait(std::uint64_t sequence, const Demand& demand, Nanos
   Nanos begin;
   Nanos alone;
   Nanos beside;
+  bool trying = false;
   for (const Resource& each : demand.resources) {
     const Holders& learned = lines_.at(each).learned;
+    trying = trying || learned.trying();
+    if (!learned.knows_rates()) {
+      *until = now_ + kFirstReview;
+      return now_ < demand.asked + kFirstReview && learned.writers_are_small(sequence);
+    }
     const auto end = learned.ungated_end(sequence, now_);
     const auto start = learned.begin_by_waiting(sequence, now_);
     const std::uint32_t writers = std::max<std::uint32_t>(1, std::min(learned.most(), Holders::kMost));
@@ -375,7 +385,8 @@ bool LockTable::pays_to_wait(std::uint64_t sequence, const Demand& demand, Nanos
     alone = std::max(alone, *writes);
     beside = std::max(beside, *crowded);
   }
-  const Nanos allowed = demand.asked + Nanos::from_seconds((ungated - demand.asked).seconds() * kPatience);
+  const Nanos allowed = demand.asked + Nanos::from_seconds((ungated - demand.asked).seconds() *
+                                                           (trying ? kTrialPatience : kPatience));
   if (begin + alone > allowed) return false;
   // Look again when it should have begun, and when it would be late even beside the others.
   *until = std::max(now_ + 1_ms, std::min(begin, allowed - beside));
