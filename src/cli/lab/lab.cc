@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/lab/figures.h"
+#include "cli/lab/mount.h"
 #include "cli/lab/real_run.h"
 #include "cli/output.h"
 #include "lab/experiments/experiment.h"
@@ -108,6 +109,7 @@ void add_lab(Command& root) {
              "Write its pictures (SVG) into this directory, where it has some");
   run.action([&globals = root.globals(), options] { return run_experiment(globals, *options); });
   add_lab_figures(lab);
+  add_lab_mount(lab);
 }
 
 }  // namespace tutti::cli

@@ -8,13 +8,17 @@ namespace {
 
 constexpr std::size_t kMostLost = 4096;  // lost asks that are remembered
 // How much later than without a gate somebody may end, by his own reckoning, before he writes beside the holders.
-constexpr double kPatience = 1.02;
+constexpr double kPatience = 1.0;
 // The same while a number of holders is tried.
 constexpr double kTrialPatience = 1.5;
 // When somebody who waits for the first that is ever measured is looked at again.
 constexpr Nanos kFirstReview = 60_s;
+// Whoever waits is looked at again when something was learned; of a long queue only so many, for the cost.
+constexpr std::size_t kReviews = 16;
 // When somebody who could write beside the others is looked at again while there are no fencing numbers.
 constexpr Nanos kNoFences = 10_ms;
+// The same while one of them wants to be alone: nobody writes beside it, so this need not be often.
+constexpr Nanos kKeptApart = 1_s;
 
 std::vector<Resource> ascending(std::vector<Resource> resources) {
   std::sort(resources.begin(), resources.end());
@@ -64,8 +68,9 @@ void LockTable::restore(std::span<const LockRecord> records, Nanos now) {
     demand.fence = record->fence;
     demand.holders = record->holders;
     demand.expected = record->expected;
+    demand.alone = record->alone;
     demand.asked = now_;
-    demand.expiry = grace_end_;
+    demand.expiry = later(now_, std::max(options_.grace, options_.lease));
     if (demand.standing == Standing::granted) {
       for (const Resource& each : demand.resources)
         line(each).holders = std::max(line(each).holders, record->holders);
@@ -151,7 +156,7 @@ LockTable::Demand& LockTable::add(std::uint64_t sequence, Demand demand) {
   for (const Resource& each : added.resources) {
     Line& at = line(each);
     at.learned.ask(sequence, added.job, share, now_);
-    if (added.standing == Standing::waiting) at.waiting.insert(place(at, sequence));
+    if (added.standing == Standing::waiting) at.waiting.insert(place(at, sequence, added));
     if (added.standing == Standing::granted) at.held.insert(sequence);
     if (added.standing != Standing::waiting) at.learned.begin(sequence, now_);
   }
@@ -164,7 +169,9 @@ LockTable::Demand& LockTable::add(std::uint64_t sequence, Demand demand) {
   return added;
 }
 
-LockTable::Place LockTable::place(const Line& line, std::uint64_t sequence) const {
+LockTable::Place LockTable::place(const Line& line, std::uint64_t sequence, const Demand& demand) const {
+  constexpr double kFirst = -1;
+  if (demand.alone && options_.order != Order::preserved) return {kFirst, sequence};
   return {options_.order == Order::learned ? line.learned.ungated_tag(sequence) : 0, sequence};
 }
 
@@ -206,6 +213,7 @@ Answer LockTable::ask(const Ask& ask, Nanos now) {
   demand.numbers = {ask.name.number};
   demand.resources = resources;
   demand.expected = ask.expected;
+  demand.alone = ask.alone;
   demand.asked = now_;
   demand.expiry = later(now_, options_.lease);
   add(sequence, std::move(demand));
@@ -236,7 +244,7 @@ Status LockTable::reassert(const Ask& ask, std::uint64_t fence, Nanos now) {
   const std::vector<Resource> resources = ascending(ask.resources);
   std::uint64_t sequence = covering(ask.name.job, resources);
   if (sequence == 0 || demands_.at(sequence).fence != fence) {
-    if (!make_room(resources, fence)) return stale;
+    if (!make_room(resources, fence, ask.alone)) return stale;
     sequence = next_sequence_++;
     Demand demand;
     demand.job = ask.name.job;
@@ -244,6 +252,7 @@ Status LockTable::reassert(const Ask& ask, std::uint64_t fence, Nanos now) {
     demand.standing = Standing::granted;
     demand.fence = fence;
     demand.expected = ask.expected;
+    demand.alone = ask.alone;
     demand.asked = now_;
     demand.expiry = later(now_, options_.lease);
     add(sequence, std::move(demand));
@@ -258,16 +267,17 @@ Status LockTable::reassert(const Ask& ask, std::uint64_t fence, Nanos now) {
 }
 
 // Of those with lower numbers: whoever has the higher one got it after they had lost theirs.
-bool LockTable::make_room(const std::vector<Resource>& resources, std::uint64_t fence) {
+bool LockTable::make_room(const std::vector<Resource>& resources, std::uint64_t fence, bool alone) {
   std::set<std::uint64_t> losers;
   for (const Resource& each : resources) {
     const Line& at = line(each);
     // What k had been learned is not stored: it was at least as many as hold now.
-    if (options_.order == Order::learned) continue;
+    const bool one = alone || held_alone(at);
+    if (options_.order == Order::learned && !one) continue;
     std::vector<std::pair<std::uint64_t, std::uint64_t>> held;  // fence, sequence
     for (const std::uint64_t sequence : at.held) held.emplace_back(demands_.at(sequence).fence, sequence);
     std::sort(held.begin(), held.end());
-    for (std::size_t i = 0; held.size() - i >= at.holders; ++i) {
+    for (std::size_t i = 0; held.size() - i >= (one ? 1 : at.holders); ++i) {
       if (held[i].first >= fence) return false;
       losers.insert(held[i].second);
     }
@@ -343,6 +353,7 @@ void LockTable::set_holders(const Resource& resource, std::uint32_t holders, Nan
 }
 
 std::uint32_t LockTable::limit(const Line& line) const {
+  if (held_alone(line)) return 1;
   return options_.order == Order::learned ? line.learned.most() : line.holders;
 }
 
@@ -355,8 +366,23 @@ std::uint32_t LockTable::holders(const Resource& resource) const {
 bool LockTable::admissible(std::uint64_t sequence, const Demand& demand) const {
   return std::all_of(demand.resources.begin(), demand.resources.end(), [&](const Resource& each) {
     const Line& at = lines_.at(each);
-    if (at.held.size() >= limit(at)) return false;
+    if (at.held.size() >= limit(at) || kept_apart(sequence, demand)) return false;
     return options_.order != Order::preserved || at.waiting.begin()->sequence == sequence;
+  });
+}
+
+bool LockTable::held_alone(const Line& line) const {
+  return std::any_of(line.held.begin(), line.held.end(),
+                     [this](std::uint64_t sequence) { return demands_.at(sequence).alone; });
+}
+
+bool LockTable::kept_apart(std::uint64_t sequence, const Demand& demand) const {
+  return std::any_of(demand.resources.begin(), demand.resources.end(), [&](const Resource& each) {
+    const Line& at = lines_.at(each);
+    if (demand.alone ? !at.held.empty() : held_alone(at)) return true;
+    // The first that waits; with Order::preserved the others wait for it anyway.
+    const std::uint64_t first = at.waiting.empty() ? sequence : at.waiting.begin()->sequence;
+    return first != sequence && demands_.at(first).alone;
   });
 }
 
@@ -406,11 +432,11 @@ void LockTable::settle(const std::vector<Resource>& resources) {
       if (admissible(place.sequence, demand)) {
         grant(place.sequence, demand);
         // Whoever stood behind it at its other resources may be the first there now.
-        if (options_.order == Order::preserved) {
+        if (options_.order == Order::preserved || demand.alone) {
           touched.insert(touched.end(), demand.resources.begin(), demand.resources.end());
         }
-      } else if (options_.order == Order::preserved) {
-        break;
+      } else if (options_.order == Order::preserved || demand.alone) {
+        break;  // nobody overtakes it
       }
       next = at.waiting.upper_bound(place);
     }
@@ -422,7 +448,9 @@ void LockTable::review(std::uint64_t sequence) {
   if (found == demands_.end() || found->second.standing != Standing::waiting || grace_open_) return;
   Demand& demand = found->second;
   reviews_.erase({demand.review, sequence});
-  if (next_fence_ >= fence_end_) {
+  if (kept_apart(sequence, demand)) {
+    demand.review = now_ + kKeptApart;
+  } else if (next_fence_ >= fence_end_) {
     demand.review = now_ + kNoFences;
   } else if (!pays_to_wait(sequence, demand, &demand.review)) {
     grant(sequence, demand);
@@ -435,7 +463,7 @@ void LockTable::unqueue(std::uint64_t sequence, const Demand& demand) {
   --waiting_;
   for (const Resource& each : demand.resources) {
     Line& at = line(each);
-    at.waiting.erase(place(at, sequence));
+    at.waiting.erase(place(at, sequence, demand));
   }
   limits_.erase({later(demand.asked, options_.most_blocked), sequence});
   reviews_.erase({demand.review, sequence});
@@ -512,6 +540,18 @@ void LockTable::remove(std::uint64_t sequence, Bytes written, bool lost) {
     ++counters_.released;
   }
   settle(demand.resources);
+  if (options_.order == Order::learned) review_first(demand.resources);
+}
+
+void LockTable::review_first(const std::vector<Resource>& resources) {
+  for (const Resource& each : resources) {
+    std::vector<std::uint64_t> first;
+    for (const Place& place : line(each).waiting) {
+      first.push_back(place.sequence);
+      if (first.size() >= kReviews) break;
+    }
+    for (const std::uint64_t sequence : first) review(sequence);
+  }
 }
 
 std::vector<Decision> LockTable::take_decisions() { return std::exchange(decisions_, {}); }
@@ -532,7 +572,8 @@ std::vector<LockChange> LockTable::take_changes() {
                                .reason = demand.reason,
                                .fence = demand.fence,
                                .holders = demand.holders,
-                               .expected = demand.expected};
+                               .expected = demand.expected,
+                               .alone = demand.alone};
   }
   return changes;
 }
@@ -548,7 +589,8 @@ std::vector<LockRecord> LockTable::records() const {
                        .reason = demand.reason,
                        .fence = demand.fence,
                        .holders = demand.holders,
-                       .expected = demand.expected});
+                       .expected = demand.expected,
+                       .alone = demand.alone});
   }
   return records;
 }

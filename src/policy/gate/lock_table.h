@@ -11,6 +11,9 @@
 // With `Order::learned` (the default gate) see holders.h: k follows from what was measured, and nobody waits longer than it
 // pays for him.
 //
+// A demand for resources *alone* is granted when nobody holds any of them, and nobody is let in beside it. Such demands go first,
+// in the order of asking: with Order::learned they are the plain lock of those who want it.
+//
 // Joins. Several processes of one job may ask for the same: an ask whose resources are all among those of a living demand of
 // the same job joins it and shares its fate. The demand ends when all who joined have released.
 //
@@ -55,6 +58,7 @@ struct Ask {
   AskName name;
   std::vector<Resource> resources;  // at least one; order and repetition do not matter
   Bytes expected = {};              // what will be written, 0 if not known: only Order::learned looks at it
+  bool alone = false;               // nobody beside it, whatever k is
 };
 
 enum class Order : std::uint8_t { preserved, overtaking, learned };
@@ -105,6 +109,7 @@ struct LockRecord {
   std::uint64_t fence = 0;
   std::uint32_t holders = 1;  // k when it was granted: the least over its resources
   Bytes expected = {};
+  bool alone = false;
   bool operator==(const LockRecord&) const = default;
 };
 
@@ -193,10 +198,11 @@ class LockTable {
     Nanos asked;
     Bytes expected;
     Bytes written;  // by those who have released
-    Nanos review;   // Order::learned, while it waits
+    bool alone = false;
+    Nanos review;  // Order::learned, while it waits
   };
   using Demands = std::map<std::uint64_t, Demand>;  // by sequence
-  // In a queue: by asking, with Order::learned by the end without a gate.
+  // In a queue: by asking, with Order::learned by the end without a gate, after those who want it alone.
   struct Place {
     double tag = 0;
     std::uint64_t sequence = 0;
@@ -225,8 +231,12 @@ class LockTable {
   void settle(const std::vector<Resource>& resources);
   // Order::learned: lets it write beside the holders if waiting does not pay.
   void review(std::uint64_t sequence);
-  [[nodiscard]] Place place(const Line& line, std::uint64_t sequence) const;
-  bool make_room(const std::vector<Resource>& resources, std::uint64_t fence);
+  void review_first(const std::vector<Resource>& resources);
+  [[nodiscard]] Place place(const Line& line, std::uint64_t sequence, const Demand& demand) const;
+  bool make_room(const std::vector<Resource>& resources, std::uint64_t fence, bool alone);
+  // Whether it has to wait for somebody because one of them wants a resource alone.
+  [[nodiscard]] bool kept_apart(std::uint64_t sequence, const Demand& demand) const;
+  [[nodiscard]] bool held_alone(const Line& line) const;
   void forget(AskName name);
   [[nodiscard]] bool admissible(std::uint64_t sequence, const Demand& demand) const;
   void grant(std::uint64_t sequence, Demand& demand);

@@ -134,6 +134,31 @@ TEST(GateLockTable, SeveralHoldAsSet) {
   EXPECT_EQ(table.news(), News{"granted 4"});
 }
 
+TEST(GateLockTable, WhoWantsToBeAloneIsAloneAndIsNotOvertaken) {
+  LockOptions learned;
+  for (const LockOptions& options : {learned, overtaking()}) {
+    Table table(options);
+    table.set_holders("nfs", 3, Nanos());
+    const auto alone = [&](std::uint64_t job) {
+      return table.ask({{job, 1}, {"nfs"}, Bytes(), true}, Nanos()).standing;
+    };
+    EXPECT_EQ(table.asks(1, {"nfs"}), Standing::granted);
+    EXPECT_EQ(table.asks(2, {"nfs"}), Standing::granted);
+    EXPECT_EQ(alone(3), Standing::waiting);
+    EXPECT_EQ(alone(4), Standing::waiting);
+    EXPECT_EQ(table.asks(5, {"nfs"}), Standing::waiting) << "not beside one that waits to be alone";
+    EXPECT_TRUE(table.gives(1).ok());
+    EXPECT_EQ(table.news(), News{});
+    EXPECT_TRUE(table.gives(2).ok());
+    EXPECT_EQ(table.news(), News{"granted 3"});
+    EXPECT_EQ(table.asks(6, {"nfs"}), Standing::waiting);
+    EXPECT_TRUE(table.gives(3).ok());
+    EXPECT_EQ(table.news(), News{"granted 4"});
+    EXPECT_TRUE(table.gives(4).ok());
+    EXPECT_EQ(table.news().size(), 2U) << "the two that need not be alone";
+  }
+}
+
 TEST(GateLockTable, ASilentHolderLosesItsGrantWithinOneLease) {
   Table table(preserved());
   const Answer first = table.ask({{1, 1}, {"0"}, Bytes()}, Nanos());

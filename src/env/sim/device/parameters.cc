@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "env/sim/device/embedded.h"
+#include "env/sim/device/nvme.h"
 
 namespace tutti {
 
@@ -132,6 +133,12 @@ HddParameters default_hdd() {
 SsdParameters default_ssd() {
   SsdParameters parameters;
   read_table(kSsdToml, "ssd", parameters).ignore();
+  return parameters;
+}
+
+SsdParameters default_nvme() {
+  SsdParameters parameters;
+  read_table(kNvmeToml, "ssd", parameters).ignore();
   return parameters;
 }
 
