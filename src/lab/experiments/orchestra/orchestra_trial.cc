@@ -64,7 +64,7 @@ RunSpec random_mix(Kind kind, std::uint64_t seed) {
     storage.scheduler = "none";
     if (kind == Kind::nvme) {
       storage.ssd = default_nvme();
-      options.nic = NicModel::ethernet_100g();
+      options.nic = NicModel::hundred_gigabit();
     }
   };
   return spec;

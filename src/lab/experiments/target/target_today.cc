@@ -7,12 +7,9 @@
 
 namespace tutti {
 
-// 100 Gb/s less the headers of jumbo frames (IEEE 802.3, 8,948 of 9,038 bytes). Latency and cost per message are assumed.
-NicModel ethernet_100g() { return {12'375'000'000, 5_us, 1_us, 300_ns, 512_KiB}; }
-
 TargetPoint today_point() {
   TargetPoint point;
-  point.nic = point.client_nic = ethernet_100g();
+  point.nic = point.client_nic = NicModel::hundred_gigabit();
   point.storage.phantom = true;
   point.storage.device = SimDevice::ssd;
   point.storage.ssd = default_nvme();
