@@ -79,7 +79,8 @@ Orchestrator::Means Orchestrator::means(const std::vector<double>& values) {
   return result;
 }
 
-const std::vector<OrchestraObject>& Orchestrator::take(const std::vector<OrchestraSample>& servers, Nanos now) {
+const std::vector<OrchestraObject>& Orchestrator::take(const std::vector<OrchestraSample>& servers, Nanos now,
+                                                       bool watch) {
   const std::vector<Sample> change = difference(servers, previous_);
   const bool comparable = !change.empty() && servers.size() == previous_.size();
   previous_ = servers;
@@ -115,6 +116,7 @@ const std::vector<OrchestraObject>& Orchestrator::take(const std::vector<Orchest
   }
   choose_objects();
   if (objects_.size() < 2) predict(change);
+  if (watch) return objects_;
   const bool possible = candidates_.size() > 1 && worth_trying_;
   if (options_.by == OrchestraOptions::By::addresses) {
     objects_ = possible ? candidates_ : std::vector<OrchestraObject>();

@@ -177,19 +177,19 @@ StoreTraits DeviceStore::traits() const {
 }
 
 // The device is asked for one extent after the other; the bytes of many are one stream, which goes on when a stretch of it
-// is there.
+// is there. A thread that serves one operation reads all of it before the bytes travel.
 Task<Result<ReadResult>> DeviceStore::read(ObjectId object, std::span<const Extent> extents, Sink& sink) {
   ReadResult result;
   Bytes begin;
   const Stream stream = stream_for(object, sink.origin());
+  const Bytes stretch = options_.stream == StreamKind::operation ? Bytes::max() : kStretch;
   while (!extents.empty()) {
     std::size_t count = 0;
     Bytes length;
     do {
       TUTTI_CO_TRY(co_await fetch(object, extents[count], stream));
       length += extents[count++].length;
-    } while (count < extents.size() && length + extents[count].length <= kStretch);
-    // The thread that read has ended by the time the last bytes travel.
+    } while (count < extents.size() && extents[count].length <= stretch - std::min(stretch, length));
     if (count == extents.size()) end(stream);
     PartSink part(sink, begin);
     const Result<ReadResult> got = co_await inner_.read(object, extents.first(count), part);

@@ -8,7 +8,8 @@
 #include <cmath>
 
 #include "lab/experiments/orchestra/testbed.h"
-#include "lab/experiments/window/testbed.h"
+#include "lab/report/numbers.h"
+#include "lab/sim/sim_cluster.h"
 
 namespace tutti {
 namespace {
