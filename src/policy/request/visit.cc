@@ -48,7 +48,6 @@ void VisitPolicy::enter(Handle handle, Nanos /*now*/) {
     known_.resize(std::size_t{handle} + 1);
   }
   std::uint64_t key = asked.rank;
-  if (order_ == Order::first) key = asked.offset.count();
   if (order_ == Order::random) key = random_.next();
   places_[handle] = {key, asked.id};
   const GroupName name = group_of(asked);
@@ -59,9 +58,13 @@ void VisitPolicy::enter(Handle handle, Nanos /*now*/) {
   oldest_.emplace(asked.id, name);
 }
 
-// At step j the ranks come in the order s - j, s - j - 1, ...
+// From step j on the ranks come in the order s - j, s - j - 1, ... with hash, and j, j + 1, ... with first.
 std::map<VisitPolicy::Place, VisitPolicy::Handle>::iterator VisitPolicy::turn(Group& group) const {
-  if (order_ != Order::hash) return group.waiting.begin();
+  if (order_ == Order::random) return group.waiting.begin();
+  if (order_ == Order::first) {
+    const auto found = group.waiting.lower_bound({group.step, 0});
+    return found != group.waiting.end() ? found : group.waiting.begin();
+  }
   const QueuedRequest& any = request(group.waiting.begin()->second);
   const std::uint64_t ranks = std::max(any.ranks, 1U);
   const std::uint64_t wanted = (any.slot % ranks + ranks - group.step % ranks) % ranks;
@@ -79,7 +82,8 @@ VisitPolicy::Choice VisitPolicy::choose(Nanos /*now*/) {
   const QueuedRequest& asked = request(handle);
   const std::uint64_t ranks = std::max(asked.ranks, 1U);
   // The step at which it was this one's turn, and one more.
-  group.step = (asked.slot % ranks + ranks - asked.rank % ranks) % ranks + 1;
+  group.step = order_ == Order::first ? asked.rank + 1
+                                      : (asked.slot % ranks + ranks - asked.rank % ranks) % ranks + 1;
   take_out(handle);
   return Choice::dispatch(handle, block_);
 }

@@ -9,7 +9,7 @@
 // requests are served block by block, and after each block the order decides again:
 //   hash    at step j server s serves rank (s - j) mod n, or the next one in that order that has asked: while all have asked,
 //           no two servers serve the same client at the same step
-//   first   whoever asked for the first bytes of the object, to its end
+//   first   at step j rank j mod n, on all servers the same, or the next one that has asked
 //   random  anybody, drawn
 // A server that is idle serves whoever comes first, as the paper's does. Clients without a rank count as rank 0, in the order
 // in which they came.

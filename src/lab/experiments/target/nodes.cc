@@ -188,7 +188,7 @@ class PointRun {
       co_await clock.sleep(kSample);
       for (std::uint32_t server = 0; server < cluster_.servers(); ++server) {
         const Dispatcher& dispatcher = cluster_.data_server(server)->dispatcher();
-        queue_ += static_cast<double>(dispatcher.queued() + dispatcher.in_service());
+        queue_ += static_cast<double>(dispatcher.backlog().requests());
       }
       ++samples_;
     }
@@ -222,7 +222,7 @@ Bytes ClientLoad::bytes() const {
 NicModel myrinet() { return {120'000'000, 2_us, 500_ns, 300_ns, 64_KiB}; }
 
 // Fitted; see the header. What a block costs beside it (four messages on the fabric, headers) is counted.
-CpuModel fitted_cpu() { return {42_us, 0, 4'700, 30_us}; }
+CpuModel fitted_cpu() { return {42_us, 0, 4'700, 14_us}; }
 
 TargetPoint paper_point(bool fitted) {
   TargetPoint point;

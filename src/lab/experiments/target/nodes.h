@@ -8,7 +8,8 @@
 // The latency of the fabric is assumed to be small: what TCP costs is in the cost per block.
 //
 // The letter: one block in flight per client, one transfer at a time per server, nothing inside replies.
-// The user's: servers as they are by default.
+// The user's: servers as they are by default, processors free: the fitted costs are those of a file system that handles a block
+// after all of it has come, ours streams.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +55,7 @@ struct TargetPoint {
 struct TargetResult {
   double seconds = 0;  // from the first request to the last answer
   double bytes = 0;
-  double queue = 0;       // requests at a server, mean over servers and time
+  double queue = 0;       // requests at a server, waiting or under way, mean over servers and time
   double p99 = 0;         // of the probe's reads, in seconds
   double sent = 0;        // bytes that the clients' cards sent beside the data they wrote
   [[nodiscard]] double mb_per_second() const { return bytes / seconds / 1e6; }

@@ -25,7 +25,7 @@ constexpr std::array<const char*, 3> kPlaces = {"memory", "cold hdd", "nvme"};
 constexpr std::array<const char*, 4> kPatterns = {"contiguous", "one client", "btio", "irregular"};
 
 TargetPoint make(Place place, Pattern pattern, bool write, const Column& column, std::uint64_t seed) {
-  TargetPoint point = place == Place::nvme ? today_point() : paper_point(true);
+  TargetPoint point = place == Place::nvme ? today_point() : paper_point(false);
   if (place == Place::hdd) {
     point.storage.device = SimDevice::hdd;
     point.storage.store.cache.background_ratio = 0;

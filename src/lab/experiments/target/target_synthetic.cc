@@ -71,7 +71,7 @@ Users add_users(TargetSeries& series, bool write, bool quick) {
     const Json parameters = {{"part", "user"}, {"operation", write ? "write" : "read"}, {"order", column},
                              {"in_flight", in_flight}, {"block", (4_MiB).count()}};
     return series.add(parameters, quick ? 1 : 5, [&](std::uint64_t seed) {
-      TargetPoint point = paper_point(true);
+      TargetPoint point = paper_point(false);
       point.seed = seed;
       point.write = write;
       point.clients = contiguous(kClients, kEach);
