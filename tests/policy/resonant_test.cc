@@ -125,12 +125,16 @@ void check_timing(const Call& call, const Arrangement& made, std::uint64_t group
   const std::vector<int> level = levels(made.turns);
   std::map<int, std::size_t> of_level;
   for (std::size_t i = 0; i < call.ranks.size(); ++i) {
-    if (call.ranks[i].bytes == 0_B) EXPECT_EQ(level[i], 0) << "a rank without bytes waits for nobody";
+    if (call.ranks[i].bytes == 0_B) {
+      EXPECT_EQ(level[i], 0) << "a rank without bytes waits for nobody";
+    }
     for (std::size_t j = i + 1; j < call.ranks.size(); ++j) {
       for (std::uint32_t slot = 0; slot < call.layout.stripe_count; ++slot) {
         if (call.ranks[i].bytes_by_slot[slot] == 0_B || call.ranks[j].bytes_by_slot[slot] == 0_B) continue;
         EXPECT_LE(level[i], level[j]) << "a server's sequence ascends from group to group";
-        if (group == 1) EXPECT_LT(level[i], level[j]);
+        if (group == 1) {
+          EXPECT_LT(level[i], level[j]);
+        }
       }
     }
   }
@@ -176,7 +180,9 @@ void check_agents(const Call& call, const Arrangement& made) {
       }
     }
   }
-  if (call.facts.cb_nodes > 0) EXPECT_LE(made.aggregators.size(), static_cast<std::size_t>(call.facts.cb_nodes));
+  if (call.facts.cb_nodes > 0) {
+    EXPECT_LE(made.aggregators.size(), static_cast<std::size_t>(call.facts.cb_nodes));
+  }
   words_match(made.turns);
   const std::vector<int> level = levels(made.turns);
   for (auto& stripes : of_slot) {
@@ -215,7 +221,9 @@ TEST(Resonant, EveryByteIsDealtOnceAndEveryServersSequenceAscends) {
     } else {
       ++dealt;
       check_agents(call, made);
-      if (facts.write) EXPECT_EQ(made.reading, ReadForm::exchange);
+      if (facts.write) {
+        EXPECT_EQ(made.reading, ReadForm::exchange);
+      }
     }
     if (HasFailure()) return;
   }

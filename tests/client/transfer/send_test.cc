@@ -59,7 +59,9 @@ TEST_F(SendTest, EveryOrderMovesEverythingWithAnyNumberInFlight) {
       options.target_order = order;
       options.pieces_in_flight = in_flight;
       const std::size_t most = most_at_once(options);
-      if (in_flight == 1) EXPECT_EQ(most, 1U) << order;
+      if (in_flight == 1) {
+        EXPECT_EQ(most, 1U) << order;
+      }
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "lab/experiments/orchestra/testbed.h"
+#include "lab/sim/sim_cluster.h"
 #include "lab/experiments/orchestra/heads_picture.h"
 
 namespace tutti::orchestra {

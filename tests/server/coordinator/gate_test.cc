@@ -157,7 +157,7 @@ TEST_F(GateTest, AfterALossOfPowerHoldersSayAgainWhatTheyHoldAndNumbersGoOn) {
     const std::uint64_t fence = job(1).test(first).fence;
     restart(alone, 1_s, true);
     const std::uint64_t second = asks(2);
-    pass(4 * kLease);
+    pass(kLease * 4);
     EXPECT_EQ(outcome(1, first), GateOutcome::granted);
     EXPECT_TRUE(job(1).valid(first));
     EXPECT_EQ(outcome(2, second), GateOutcome::waiting);

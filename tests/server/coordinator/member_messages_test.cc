@@ -59,14 +59,25 @@ TEST(AdviceMessage, IsForATimeThatCanBeReckonedWith) {
 }
 
 TEST(StatisticsMessage, ArrivesAsItWasSentAndIsBounded) {
-  UseReport report{{{7, false, 2, 3_KiB, 4_s, 5, 6_KiB, 8, 9}}, 10, 11_KiB};
-  report.applications.push_back({0, true, 1, 1_B, 1_ns, 0, {}, 0, 0});
+  UseReport report{{{7, false, 2, 3_KiB, 4_s, 5, 6_KiB, 8, 9, 12, 13, 14_s, 15_KiB, 16_s}}, 10, 11_KiB, 17, 18_KiB, 19_s, 20,
+                   21_s};
+  report.applications.push_back({0, true, 1, 1_B, 1_ns, 0, {}, 0, 0, 0, 0, {}, {}, {}});
   const auto read = read_statistics(wire::bytes(statistics_message(report)));
   ASSERT_TRUE(read.ok());
   ASSERT_EQ(read->applications.size(), 2U);
   EXPECT_EQ(read->applications[0].application, 7U);
   EXPECT_EQ(read->applications[0].distance, 6_KiB);
   EXPECT_EQ(read->applications[0].in_service, 9U);
+  EXPECT_EQ(read->applications[0].far, 12U);
+  EXPECT_EQ(read->applications[0].reuses, 13U);
+  EXPECT_EQ(read->applications[0].reuse, 14_s);
+  EXPECT_EQ(read->applications[0].running_gap, 15_KiB);
+  EXPECT_EQ(read->applications[0].running_reuse, 16_s);
+  EXPECT_EQ(read->far, 17U);
+  EXPECT_EQ(read->running_gap, 18_KiB);
+  EXPECT_EQ(read->jump, 19_s);
+  EXPECT_EQ(read->rest_reuses, 20U);
+  EXPECT_EQ(read->rest_reuse, 21_s);
   EXPECT_TRUE(read->applications[1].others);
   EXPECT_EQ(read->gaps, 10U);
   EXPECT_EQ(read->distance, 11_KiB);
