@@ -7,7 +7,8 @@ namespace tutti::gate {
 namespace {
 
 constexpr double kKnown = 0.5;           // weight from which a rate counts as measured
-constexpr double kMostWeight = 4;        // older measurements fade behind newer ones
+constexpr int kPasses = 3;               // over the last observations, for each new one
+constexpr double kStep = 0.5;            // of a difference that one observation corrects
 constexpr std::size_t kMostJobs = 4096;  // whose last size is remembered
 constexpr double kSmoothing = 0.2;
 
@@ -130,26 +131,42 @@ void Holders::run_ungated(double seconds, Nanos from) {
 }
 
 void Holders::learn(const Writer& writer, double written) {
-  double all = 0;
-  double predicted = 0;
+  Observation seen;
+  seen.written = written;
+  std::map<std::uint32_t, double> spent;
   for (const auto& [n, seconds] : writer.spent) {
-    all += seconds;
-    predicted += seconds * per_writer(n);
+    spent[n] += seconds;
+    seen.seconds += seconds;
   }
-  if (all <= 0) return;
-  // All that this writer tells is one ratio; each number of writers gets as much of it as its share of the time.
-  const double plain = written / all;
-  const double ratio = predicted > 0 ? written / predicted : 1;
-  std::map<std::uint32_t, double> shares;
-  for (const auto& [n, seconds] : writer.spent) shares[n] += seconds / all;
-  std::map<std::uint32_t, double> before;
-  for (const auto& [n, share] : shares) before[n] = per_writer(n);
-  for (const auto& [n, share] : shares) {
+  if (seen.seconds <= 0) return;
+  seen.spent.assign(spent.begin(), spent.end());
+  for (const auto& [n, seconds] : seen.spent) {
+    const double before = per_writer(n);
     Rate& rate = rates_[n];
-    if (rate.weight == 0) rate.per_writer = before[n] > 0 ? before[n] : plain;
-    const double step = predicted > 0 ? share / (std::min(rate.weight, kMostWeight) + share) : 0;
-    rate.per_writer *= std::pow(ratio, step);
-    rate.weight += share;
+    if (rate.weight == 0) rate.per_writer = before > 0 ? before : written / seen.seconds;
+    rate.weight += seconds / seen.seconds;
+  }
+  observed_.push_back(std::move(seen));
+  if (observed_.size() > kRemembered) observed_.pop_front();
+  fit();
+}
+
+// Each writer tells one thing: what all its time together came to. Going over the last ones a few times, each number of writers
+// takes as much of a difference as its share of that writer's time, until they agree.
+void Holders::fit() {
+  for (int pass = 0; pass < kPasses; ++pass) {
+    for (const Observation& each : observed_) {
+      double predicted = 0;
+      double longest = 0;
+      for (const auto& [n, seconds] : each.spent) {
+        predicted += seconds * rates_.at(n).per_writer;
+        longest = std::max(longest, seconds);
+      }
+      const double ratio = each.written / predicted;
+      for (const auto& [n, seconds] : each.spent) {
+        rates_.at(n).per_writer *= std::pow(ratio, kStep * seconds / longest);
+      }
+    }
   }
 }
 
@@ -175,12 +192,16 @@ double Holders::per_writer(std::uint32_t n) const {
 double Holders::rate(std::uint32_t n) const { return per_writer(std::min(n, kMost)) * n; }
 
 std::uint32_t Holders::best() const {
+  const auto hoped = [](std::uint32_t n, const Rate& rate) {
+    return rate.per_writer * n * (1 + kBonus / std::sqrt(rate.weight));
+  };
+  // What one alone does is seen all the time, and needs no hope.
   double highest = 0;
   for (const auto& [n, rate] : rates_) {
-    if (measured(n)) highest = std::max(highest, rate.per_writer * n);
+    if (measured(n)) highest = std::max(highest, n == 1 ? rate.per_writer : hoped(n, rate));
   }
   for (const auto& [n, rate] : rates_) {
-    if (measured(n) && rate.per_writer * n >= (1 - kMargin) * highest) return n;
+    if (measured(n) && (n == 1 ? rate.per_writer : hoped(n, rate)) >= (1 - kMargin) * highest) return n;
   }
   return 0;
 }

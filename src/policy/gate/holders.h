@@ -3,7 +3,8 @@
 // What is learned. rate(n) is what n writers move together, bytes per second. A writer that ends tells how much it wrote; that
 // is compared with what the rates so far say of the numbers of writers beside which it wrote, and the rates at those
 // numbers are corrected. `most()`, the k of the lock table, is the least number of writers whose rate is within kMargin of the
-// best that was seen. More than were ever seen are taken to write as fast, each, as the most that were: where that makes waiting
+// best that was seen; numbers of which little was seen count as somewhat better than they look (kBonus), so that a wrong first
+// impression is corrected. More than were ever seen are taken to write as fast, each, as the most that were: where that makes waiting
 // not pay, they write, and are seen. Fewer are tried where they may do: one alone, before anything is known; the least number
 // that could reach the best rate if each wrote as fast as one alone. Now and then, ever more rarely, one more is let in, in case
 // something has changed.
@@ -17,6 +18,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -30,7 +32,9 @@ namespace tutti::gate {
 class Holders {
  public:
   static constexpr double kMargin = 0.05;
-  static constexpr std::uint32_t kMost = 64;  // writers beyond count as so many
+  static constexpr double kBonus = 0.3;           // over the root of the writers' worth of measurement
+  static constexpr std::size_t kRemembered = 48;  // writers that ended last, of which the rates are made
+  static constexpr std::uint32_t kMost = 64;      // writers beyond count as so many
   static constexpr std::uint32_t kUnlimited = 1U << 30U;
   static constexpr std::uint64_t kFirstTrial =
       16;  // ends until one more is tried; then kTrialGrowth times as many
@@ -90,11 +94,18 @@ class Holders {
   [[nodiscard]] double per_writer(std::uint32_t n) const;
   [[nodiscard]] double left(const Writer& writer) const;
   [[nodiscard]] std::uint32_t best() const;
+  void fit();
 
   std::map<std::uint64_t, Writer> writers_;
   std::map<std::uint64_t, std::uint64_t> last_of_job_;  // its last writer that is still in the ungated world
   std::size_t writing_ = 0;
   std::map<std::uint32_t, Rate> rates_;
+  struct Observation {
+    double written = 0;
+    double seconds = 0;
+    std::vector<std::pair<std::uint32_t, double>> spent;
+  };
+  std::deque<Observation> observed_;  // the oldest first
   Nanos now_;
   double attained_ = 0;  // in the ungated world: what each writer there got, since the beginning
   std::set<std::pair<double, std::uint64_t>> ungated_;  // tag and writer

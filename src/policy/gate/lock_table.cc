@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kMostLost = 4096;  // lost asks that are remembered
 // How much later than without a gate somebody may end, by his own reckoning, before he writes beside the holders.
-constexpr double kPatience = 1.0;
+constexpr double kPatience = 1.05;
 // The same while a number of holders is tried.
 constexpr double kTrialPatience = 1.5;
 // When somebody who waits for the first that is ever measured is looked at again.

@@ -182,6 +182,7 @@ class World {
       if (method == Method::backoff || method == Method::lock_probe || method == Method::checkpoint_probe) {
         co_await back_off(world, job, method == Method::checkpoint_probe ? &left : nullptr);
       }
+      co_await world.clock_.sleep(kBarrier);
       const Nanos write_begin = world.clock_.now();
       if (write_begin > begin) {
         world.result_.ask_overhead = std::min(world.result_.ask_overhead, (write_begin - begin).seconds());
@@ -196,7 +197,6 @@ class World {
 
   static Task<void> write(World& world, std::size_t job, Bytes size) {
     State& state = *world.states_[job];
-    co_await world.clock_.sleep(kBarrier);
     if (size > Bytes()) {
       state.writing = true;
       co_await world.storage_->write(world.spec(job).servers, size);
