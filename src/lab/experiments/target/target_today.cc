@@ -8,7 +8,7 @@
 namespace tutti {
 
 // 100 Gb/s less the headers of jumbo frames (IEEE 802.3, 8,948 of 9,038 bytes). Latency and cost per message are assumed.
-NicModel ethernet_100g() { return {12'375'000'000, 5_us, 1_us, 300_ns, 512_KiB}; }
+NicModel ethernet_100g() { return {12'375'000'000, 1500_ns, 200_ns, 100_ns, 256_KiB}; }
 
 TargetPoint today_point() {
   TargetPoint point;
