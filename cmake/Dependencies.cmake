@@ -9,6 +9,7 @@ pkg_check_modules(tomlplusplus REQUIRED IMPORTED_TARGET tomlplusplus)
 pkg_check_modules(sodium REQUIRED IMPORTED_TARGET libsodium)
 # Optional: without it `auth = munge` is refused with a clear word.
 pkg_check_modules(munge IMPORTED_TARGET munge)
+pkg_check_modules(fuse REQUIRED IMPORTED_TARGET fuse3)
 pkg_check_modules(lmdb REQUIRED IMPORTED_TARGET lmdb)
 pkg_check_modules(uring REQUIRED IMPORTED_TARGET liburing)
 find_program(FLATC flatc REQUIRED)

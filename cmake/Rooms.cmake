@@ -11,10 +11,10 @@ set(TUTTI_ROOM_client policy env wire layout base)
 set(TUTTI_ROOM_parallel client policy env wire layout base)
 set(TUTTI_ROOM_mpi parallel client policy env layout base)
 set(TUTTI_ROOM_posix client policy env layout base)
-set(TUTTI_ROOM_fuse client base)
+set(TUTTI_ROOM_fuse env base)
 set(TUTTI_ROOM_lab server parallel client policy env wire layout base)
 set(TUTTI_ROOM_daemon server client policy env wire layout base)
-set(TUTTI_ROOM_cli daemon lab server parallel client policy env wire layout base)
+set(TUTTI_ROOM_cli daemon fuse lab server parallel client policy env wire layout base)
 set(TUTTI_ROOMS base layout policy env wire server client parallel mpi posix fuse lab daemon cli)
 
 # tutti_room_sources(VARIABLE [EXCEPT file...]): every source below this directory. A new file needs no line here.

@@ -80,6 +80,8 @@ class ServerSession {
   void on_connected(std::function<void(const std::shared_ptr<Channel>&)> told) { told_ = std::move(told); }
   // When the present connection, or the last, was made.
   [[nodiscard]] Nanos connected_at() const { return connected_at_; }
+  // Whether the server has said that its store is on a rotating disk.
+  [[nodiscard]] bool rotational() const { return rotational_; }
   // Asks for the time, if there is a connection, and tells the cluster clock.
   Task<void> measure_clock();
   // The server answered: patience counts from now.
@@ -120,6 +122,7 @@ class ServerSession {
   std::shared_ptr<Channel> channel_;
   std::function<void(const std::shared_ptr<Channel>&)> told_;
   Nanos connected_at_;
+  bool rotational_ = false;
   bool connecting_ = false;
   Event attempt_ended_;
   Nanos last_word_;  // when the server last answered; meaningful if known_

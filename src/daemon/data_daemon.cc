@@ -12,11 +12,7 @@
 #include "base/hash.h"
 #include "daemon/checksums.h"
 #include "env/real/store/file_store.h"
-#include "env/sim/device/hdd.h"
-#include "env/sim/device/parameters.h"
-#include "env/sim/device/scheduler.h"
-#include "env/sim/device/ssd.h"
-#include "env/sim/store/device_store.h"
+#include "env/sim/store/modelled_device.h"
 #include "policy/request/policy.h"
 #include "policy/request/window.h"
 #include "server/data/data_server.h"
@@ -55,18 +51,11 @@ bool on_rotating_disk(const std::string& directory) {
 }
 
 // The store behind a modelled disk, for experiments; null for "none".
-std::unique_ptr<DeviceStore> modelled_device(Clock& clock, Store& store, const std::string& name) {
-  if (name == "none") return nullptr;
-  std::unique_ptr<Device> device;
-  if (name == "hdd") {
-    device = std::make_unique<HddModel>(default_hdd());
-  } else {
-    device = std::make_unique<SsdModel>(default_ssd());
-  }
-  DeviceStoreOptions options;
-  options.placement.salt = 1;  // anywhere, but alike on all servers; see placement.h
-  return std::make_unique<DeviceStore>(clock, store, std::move(device),
-                                       std::move(*make_io_scheduler("deadline")), options);
+Result<std::unique_ptr<DeviceStore>> modelled_device(Clock& clock, Store& store, const std::string& name) {
+  ModelledDevice device;
+  device.name = name;
+  device.store.placement.salt = 1;  // anywhere, but alike on all servers; see placement.h
+  return make_modelled_device(clock, store, device);
 }
 
 }  // namespace
@@ -91,6 +80,7 @@ Status serve_data(Daemon& daemon, std::uint32_t index) {
   if (!checksums.ok()) return checksums.status();
   Store& trusted = *checksums ? (*checksums)->store() : **store;
   const auto modelled = modelled_device(daemon.loop.clock(), trusted, config.device);
+  if (!modelled.ok()) return modelled.status();
   DataServerOptions options;
   options.index = index;
   options.cluster = config.id;
@@ -105,7 +95,7 @@ Status serve_data(Daemon& daemon, std::uint32_t index) {
   options.metadata = config.meta;
   options.rotational = rotational;
   options.applications = config.applications;
-  DataServer server(daemon.env(), modelled ? static_cast<Store&>(*modelled) : trusted, *std::move(policy),
+  DataServer server(daemon.env(), *modelled ? static_cast<Store&>(**modelled) : trusted, *std::move(policy),
                     daemon.key, options);
   auto listeners = listen(daemon, config.data[index]);
   if (!listeners.ok()) return listeners.status();

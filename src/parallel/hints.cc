@@ -161,6 +161,7 @@ constexpr std::array kKnown = {
     Known{"tutti_pieces_in_flight", &take_in_flight},
     Known{"tutti_schedule_block", &take_schedule_block},
     Known{"tutti_target_order", &take_target_order},
+    Known{"tutti_views", &take_choice<&CollectiveOptions::views>},
 };
 
 // Hints of the standard, of ROMIO and of OMPIO that ask for what Tutti does in another way or does not need.
@@ -261,6 +262,7 @@ HintList effective_hints(const FileHints& hints, const Layout& layout, std::uint
   if (hints.visit.block != 0_B)
     list.emplace_back("tutti_schedule_block", std::to_string(hints.visit.block.count()));
   if (!hints.visit.order.empty()) list.emplace_back("tutti_target_order", hints.visit.order);
+  list.emplace_back("tutti_views", word(used.views));
   return list;
 }
 

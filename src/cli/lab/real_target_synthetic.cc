@@ -98,7 +98,7 @@ class RealHosts {
   [[nodiscard]] std::string config(std::size_t host) const { return directory(host) + "/cluster.toml"; }
 
   Status furnish() {
-    Random random = system_random();
+    Random random(system_random());
     const std::string key = secret(random);
     const std::string auth = secret(random);
     std::string data;

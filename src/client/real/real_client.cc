@@ -58,6 +58,9 @@ Status RealClient::connect() {
 
 Status RealClient::connect(const ClusterConfig& config) {
   if (connection_) return {};
+  if (!config.has_files()) {
+    return {Code::invalid, "the cluster has a gate and no file system: use `tutti gate`, or name another with --cluster"};
+  }
   const auto wait = patience();
   if (!wait.ok()) return wait.status();
   if (const auto chosen = application(); !chosen.ok()) return chosen.status();

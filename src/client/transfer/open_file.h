@@ -32,6 +32,13 @@ class OpenFile::Impl {
 
   [[nodiscard]] std::vector<std::byte> share();
 
+  [[nodiscard]] ViewPointer declare(FileView view);
+  Task<Result<Bytes>> read_view(ViewPointer view, Bytes offset, std::span<std::byte> buffer,
+                                const DirectedCall* call);
+  Task<Status> write_view(ViewPointer view, Bytes offset, std::span<const std::byte> buffer,
+                          const DirectedCall* call);
+  [[nodiscard]] std::uint64_t new_call() { return system_.next_call(); }
+
   [[nodiscard]] const Attributes& attributes() const { return attributes_; }
   [[nodiscard]] StripedFile& file() { return file_; }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "client/transfer/cut.h"
+#include "client/transfer/declared_view.h"
 #include "client/transfer/file_end.h"
 #include "client/transfer/order.h"
 #include "client/transfer/striped_file.h"
@@ -45,6 +46,7 @@ struct Sending {
   wire::Tag tag;         // the same in all pieces: servers order operations, not messages
   wire::Lock lock;       // under which it is made; number 0: none
   bool several = false;  // pieces
+  ViewUse view = {};     // through which it is made
   ShortPieces short_pieces = {};
   // Of a write in several pieces: the cuts of its objects when they were applied, by slot.
   struct Applied {
@@ -59,7 +61,9 @@ struct Sending {
 // One piece, as ServerSession::ask() wants it.
 class PieceRequest {
  public:
-  PieceRequest(Sending& sending, const Piece& piece) : sending_(sending), piece_(piece) {
+  // `last`: of those for its server.
+  PieceRequest(Sending& sending, const Piece& piece, bool last)
+      : sending_(sending), piece_(piece), last_(last) {
     if (sending.write) number_.emplace(server().write_numbers());
   }
 
@@ -77,14 +81,21 @@ class PieceRequest {
   Task<Status> prepare() { return sending_.file.locks.confirm(sending_.lock.number()); }
 
  private:
+  // Whether this attempt names a range of the transfer's view instead of extents.
+  [[nodiscard]] bool may_name_view() const;
+  [[nodiscard]] wire::DirectedCall directed_call() const;
+  // Of an attempt that did and failed: what is to be done instead, if anything.
+  std::optional<Answer> without_view(const Status& status);
   Answer wrote(const wire::TransferReply& reply);
   Answer read(const wire::TransferReply& reply, const std::shared_ptr<Channel>& channel, Nanos asked);
 
   Sending& sending_;
   const Piece& piece_;
+  bool last_;
   std::uint64_t shown_ = 0;  // the version of the capability in the last attempt
   std::optional<WriteNumber> number_;
   std::optional<ExposedMemory> memory_;
+  bool by_view_ = false;  // the last attempt named a range of the view
 };
 
 // Sends the pieces of one transfer.
@@ -94,7 +105,7 @@ class Sender {
   // for one on each, however many they are, because one that learns of the operation late serves it late. `pieces` must
   // outlive it; there is at least one.
   Sender(StripedFile& file, bool write, const wire::Tag& tag, const wire::Lock& lock, const Pieces& pieces,
-         std::size_t servers);
+         std::size_t servers, const ViewUse& view = {});
 
   Task<Status> send();
   // The pieces of which a server had fewer bytes than were to be read; what it lacked is zeros in memory.
@@ -106,6 +117,8 @@ class Sender {
   Task<Status> send_many();
   Task<Status> send_some(Flight& flight, Event& landed);
   [[nodiscard]] VisitFacts facts() const;
+  // Of the pieces for its server, in the order of the list.
+  [[nodiscard]] bool is_last(std::size_t piece) const;
 
   Sending sending_;
   const Pieces& pieces_;

@@ -64,13 +64,17 @@ class SimStorage {
   void spoil(const StoreFaults& faults) { faulty_->set_faults(faults); }
   // Called when a sync has failed and what was not synced of the object is lost.
   void on_failed_sync(std::function<void(ObjectId)> heard) { failed_sync_ = std::move(heard); }
-  // Makes an object of this length without taking time; not in the page cache. It gets its place on the device now, as
+  // Makes an object of this length without taking time; not in the page cache. It gets its places on the device now, all of them, as
   // files do when they are written: places by the order of the first reads would lay the disk out for that order.
   Task<Status> prepare(ObjectId object, Bytes length);
+  // Only that: for a file that is going to be written to this length.
+  void place(ObjectId object, Bytes length);
   // Meters and busy() count from now, with nothing in the page cache but what is dirty.
   void begin_measurement();
   // How long the device was busy; 0 for memory.
   [[nodiscard]] Nanos busy() const;
+  // How often its heads went somewhere else; 0 for anything but a disk.
+  [[nodiscard]] std::uint64_t jumps() const;
 
  private:
   SimStorage() = default;
@@ -82,6 +86,7 @@ class SimStorage {
   std::function<void(ObjectId)> failed_sync_;
   Store* top_ = nullptr;
   Nanos busy_before_;
+  std::uint64_t jumps_before_ = 0;
 };
 
 }  // namespace tutti

@@ -36,7 +36,7 @@ class GuardedPolicy : public RequestPolicy {
   void served(std::uint64_t id, Bytes bytes, bool finished, Nanos now) final;
   void drop(std::uint64_t id, Nanos now) final;
   [[nodiscard]] std::size_t queued() const final { return index_.size() - in_service_; }
-  [[nodiscard]] PolicyCounters counters() const final { return counters_; }
+  [[nodiscard]] PolicyCounters counters() const override { return counters_; }
 
  protected:
   using Handle = Claims::Handle;  // of a request; small, used again when the request is gone
@@ -56,6 +56,7 @@ class GuardedPolicy : public RequestPolicy {
 
   explicit GuardedPolicy(std::uint64_t dispatch_depth) : depth_(dispatch_depth) {}
   [[nodiscard]] std::uint64_t dispatch_depth() const { return depth_; }
+  [[nodiscard]] std::size_t in_service() const { return in_service_; }
   // Of a request from enter() until ended() or left() returns.
   [[nodiscard]] const QueuedRequest& request(Handle handle) const { return entries_[handle].request; }
 

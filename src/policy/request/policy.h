@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -65,6 +66,15 @@ struct PolicyCounters {
   std::uint64_t dispatches = 0;  // turns, also those without bytes
   std::uint64_t crossovers = 0;  // dispatches during whose service a request of higher rank arrived
   Nanos interval;                // of the time window at present
+  std::uint64_t switches = 0;    // from one time slice to another
+  Nanos drain, longest_drain;    // what was in service at a switch ended so much later, in sum and at most
+  std::uint64_t filled = 0;      // dispatches in a slice of somebody else who had nothing to do here
+};
+
+// Service in a time slice of one's own.
+struct Dedicated {
+  Nanos since;        // the slice began then
+  bool rest = false;  // it is that of all who have none of their own
 };
 
 class RequestPolicy {
@@ -87,6 +97,10 @@ class RequestPolicy {
   virtual void drop(std::uint64_t id, Nanos now) = 0;
   // What the cluster's coordinator advises from now on, instead of what it advised before. Most policies need none.
   virtual void advise(const Advice& /*advice*/, Nanos /*now*/) {}
+  // Whether a request of this application that is started now has a slice of its own; nothing if all are served alike.
+  [[nodiscard]] virtual std::optional<Dedicated> dedicated(std::uint64_t /*application*/, Nanos /*now*/) const {
+    return {};
+  }
   [[nodiscard]] virtual std::size_t queued() const = 0;
   [[nodiscard]] virtual PolicyCounters counters() const { return {}; }
 };

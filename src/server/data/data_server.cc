@@ -22,6 +22,7 @@ DataServer::DataServer(Env env, Store& store, std::unique_ptr<RequestPolicy> pol
               cluster_clock_, dispatcher_, policy_switch_),
       enrolment_(env_, store, key_, cluster_clock_, options_.metadata, options_.cluster),
       policy_switch_(env_, dispatcher_, cluster_clock_, options_.rotational, [this] { member_.ask_now(); }),
+      views_{options_.view_memory},
       scope_(env_.clock.executor()) {}
 
 DataServer::~DataServer() = default;

@@ -54,6 +54,7 @@ Task<Status> wait_for(Event& event) {
 class Dispatcher::PullSource : public Source {
  public:
   PullSource(Dispatcher& dispatcher, Turn& turn) : dispatcher_(dispatcher), turn_(turn) {}
+  [[nodiscard]] std::uint64_t origin() const override { return turn_.transfer.request.client; }
   Task<Status> fill(Bytes at, Places places) override {
     const Transfer& transfer = turn_.transfer;
     Connection& connection = *transfer.session->connection;
@@ -70,6 +71,7 @@ class Dispatcher::PullSource : public Source {
 class Dispatcher::PushSink : public Sink {
  public:
   PushSink(Dispatcher& dispatcher, Turn& turn) : dispatcher_(dispatcher), turn_(turn) {}
+  [[nodiscard]] std::uint64_t origin() const override { return turn_.transfer.request.client; }
   Task<Status> take(Bytes at, ConstPlaces pieces) override {
     at += turn_.begin;
     if (at + Bytes(length_of(pieces)) == turn_.end) dispatcher_.end_turn(turn_);
@@ -99,7 +101,10 @@ Dispatcher::Dispatcher(const Env& env, Store& store, std::unique_ptr<RequestPoli
       rate_(env.clock.now()),
       reply_(1024),
       ask_again_(*this),
-      scope_(env.clock.executor()) {}
+      serve_overdue_(*this),
+      scope_(env.clock.executor()) {
+  statistics_.follow(policy_->name());
+}
 
 void Dispatcher::add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, Nanos request_time,
                      Nanos arrival) {
@@ -121,6 +126,7 @@ void Dispatcher::add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, N
   backlog_.arrived(added.length, now);
   enqueue(added);
   statistics_.arrived();
+  if (added.directed.id() != 0 && directed_.add(added, now)) return hold(added);
   policy_->add(added.request, now);
   const bool write = added.write && added.work == Work::transfer;
   dispatch();
@@ -165,6 +171,7 @@ Task<void> Dispatcher::pull_early(Transfer& transfer) {
 
 void Dispatcher::change_policy(std::unique_ptr<RequestPolicy> policy) {
   policy_ = std::move(policy);
+  statistics_.follow(policy_->name());
   ++generation_;
   ask_again_.disarm();
   const Nanos now = env_.clock.now();
@@ -183,9 +190,9 @@ void Dispatcher::advise(Advice advice) {
 }
 
 void Dispatcher::removed(const RemovedObjects& objects) {
-  if (queued_ + in_service_ == 0) return;
+  if (queued_ + parked_ + in_service_ == 0) return;
   using enum TransferState;
-  for (const TransferState state : {queued, finding, serving}) {
+  for (const TransferState state : {queued, finding, serving, parked}) {
     for (Transfer* transfer : transfers_.in_state(state)) {
       if (objects.contains(transfer->object)) transfer->fail(RemovedObjects::refusal());
     }
@@ -240,6 +247,7 @@ void Dispatcher::start(Turn turn) {
   if (transfer.work != Work::transfer && !transfer.status.ok()) return end_task(turn);
   if (transfer.work == Work::sync) return scope_.spawn(sync(turn));
   if (transfer.work == Work::truncate) return scope_.spawn(truncate(turn));
+  if (transfer.work == Work::prefetch) return scope_.spawn(prefetch(turn));
   if (!transfer.write && turn.begin == 0_B) local_reads_.offer(transfer);
   if (transfer.local.key != 0) return end_task(turn);
   if (transfer.inside_reply && traits_.in_memory) return scope_.start(serve(turn));
@@ -270,6 +278,14 @@ Task<void> Dispatcher::serve(Turn turn) {
 
 Task<void> Dispatcher::find(Turn turn) {
   co_await store_.warm(turn.transfer.object);
+  end_task(turn);
+}
+
+// The client may be gone: what was fetched for it is there for others.
+Task<void> Dispatcher::prefetch(Turn turn) {
+  const std::vector<Extent> extents = slice(turn.transfer.extents, turn.begin, turn.end);
+  if (!turn.transfer.session->connection->closed())
+    co_await store_.prefetch(turn.transfer.object, extents);
   end_task(turn);
 }
 
@@ -316,7 +332,7 @@ void Dispatcher::enqueue(Transfer& transfer) {
 Dispatcher::Turn Dispatcher::start_turn(Transfer& transfer, Bytes quantum, Nanos now) {
   if (transfer.done == 0_B) transfer.era = era_of(boot_, store_, transfer.object);
   const bool cold =
-      traits_.cold && transfer.work == Work::transfer && !transfer.warmed && store_.cold(transfer.object);
+      traits_.cold && !transfer.extents.empty() && !transfer.warmed && store_.cold(transfer.object);
   transfer.enter(cold ? TransferState::finding : TransferState::serving);
   transfer.warmed = true;
   if (cold) quantum = 0_B;
@@ -330,6 +346,11 @@ Dispatcher::Turn Dispatcher::start_turn(Transfer& transfer, Bytes quantum, Nanos
   ++transfer.tasks;
   transfer.session->task_began();
   accounting_.started(transfer.account, now);
+  if (transfer.work == Work::transfer && !cold && turn.begin == 0_B) {
+    transfer.way = statistics_.started(transfer.request.application, transfer.object, transfer.extents,
+                                       transfer.write, policy_->dedicated(transfer.request.application, now), now);
+    transfer.began = now;
+  }
   return turn;
 }
 
@@ -355,10 +376,7 @@ void Dispatcher::end_turn(Turn& turn) {
     if (counts && !gone && transfer.status.ok())
       accounting_.count(transfer.account, transfer.write, transfer.length);
     accounting_.ended(transfer.account, now);
-    if (counts) {
-      statistics_.served(transfer.request.application, transfer.object, transfer.extents.front().offset,
-                         transfer.extents.back().end());
-    }
+    if (counts) statistics_.ended(transfer.object, transfer.way, transfer.length, transfer.write, transfer.began, now);
     rate_.note(now);
   } else {
     enqueue(transfer);
@@ -371,6 +389,7 @@ void Dispatcher::end_turn(Turn& turn) {
 
 void Dispatcher::drop(Transfer& transfer, Nanos now) {
   const bool parked = transfer.state == TransferState::parked;
+  if (transfer.waits_for_call) directed_.forget(transfer);
   transfer.enter(TransferState::dropped);
   --transfer.session->queued;
   --(parked ? parked_ : queued_);
@@ -391,7 +410,11 @@ void Dispatcher::forget_if_over(Transfer& transfer) {
     transfer.session->replay->note(transfer.number, transfer.applied, cuts_of(transfer));
   const bool moved = transfer.state == TransferState::sending && transfer.status.ok();
   backlog_.left(transfer.length, moved, env_.clock.now());
-  if (transfer.state == TransferState::sending) reply(transfer);
+  if (transfer.work == Work::prefetch) {
+    transfer.session->prefetching -= transfer.length;
+  } else if (transfer.state == TransferState::sending) {
+    reply(transfer);
+  }
   early_.end(transfer);
   release_held(transfer);
   memory_ -= transfer.memory();
@@ -431,6 +454,7 @@ void Dispatcher::reply(const Transfer& transfer) {
   if (transfer.work != Work::transfer) return reply_whole(transfer);
   if (status.ok() && transfer.done == transfer.length) {
     ++(transfer.write ? totals_.writes : totals_.reads);
+    if (transfer.by_view) ++totals_.by_view;
     (transfer.write ? totals_.bytes_written : totals_.bytes_read) += transfer.length;
   }
   Connection& connection = *transfer.session->connection;

@@ -22,6 +22,7 @@
 #include "server/data/accounting.h"
 #include "server/data/backlog.h"
 #include "server/data/cut_counts.h"
+#include "server/data/directed_calls.h"
 #include "server/data/early_pulls.h"
 #include "server/data/local_reads.h"
 #include "server/data/lock_fences.h"
@@ -76,6 +77,7 @@ class Dispatcher {
     std::uint64_t writes = 0;
     Bytes bytes_read;
     Bytes bytes_written;
+    std::uint64_t by_view = 0;  // of reads and writes: that named a range of a view
   };
   // Changes when the object is made shorter. Replies tell it for writes, so that clients know whether all messages of one
   // came on the same side of a cut; and for reads whether any object was cut, so that they know holes
@@ -94,12 +96,20 @@ class Dispatcher {
   [[nodiscard]] std::vector<Accounting::Row> accounts() { return accounting_.rows(env_.clock.now()); }
   [[nodiscard]] Statistics& statistics() { return statistics_; }
   [[nodiscard]] const Backlog& backlog() const { return backlog_; }
+  [[nodiscard]] PolicyCounters policy_counters() const { return policy_->counters(); }
   [[nodiscard]] double requests_per_second() { return rate_.per_second(env_.clock.now()); }
 
  private:
   struct AskAgain : Timer {
     explicit AskAgain(Dispatcher& dispatcher)
         : Timer([](Timer* self) { static_cast<AskAgain*>(self)->dispatcher.dispatch(); }),
+          dispatcher(dispatcher) {}
+    Dispatcher& dispatcher;
+  };
+
+  struct ServeOverdue : Timer {
+    explicit ServeOverdue(Dispatcher& dispatcher)
+        : Timer([](Timer* self) { static_cast<ServeOverdue*>(self)->dispatcher.release_calls(); }),
           dispatcher(dispatcher) {}
     Dispatcher& dispatcher;
   };
@@ -125,6 +135,7 @@ class Dispatcher {
   Task<void> find(Turn turn);
   Task<void> sync(Turn turn);
   Task<void> truncate(Turn turn);
+  Task<void> prefetch(Turn turn);
   Task<void> pull_early(Transfer& transfer);
   // Between the store and the client, or the memory of the transfer.
   Task<Status> move_bytes(Turn& turn, std::span<const Extent> extents);
@@ -146,6 +157,10 @@ class Dispatcher {
   Task<void> push_parked(Transfer& transfer, std::vector<std::byte> bytes, Bytes at);
   void release_held(Transfer& transfer);
   void give_up(ClientSession& session, const char* what);
+
+  // A part of a directed call that has to wait for the others; and those whose calls are complete, or waited too long.
+  void hold(Transfer& transfer);
+  void release_calls();
 
   // The arrows of transfer.h.
   void enqueue(Transfer& transfer);
@@ -195,6 +210,8 @@ class Dispatcher {
   Backlog backlog_;
   flatbuffers::FlatBufferBuilder reply_;
   AskAgain ask_again_;
+  DirectedCalls directed_;
+  ServeOverdue serve_overdue_;
   Scope scope_;
 };
 

@@ -107,6 +107,7 @@ bool sleeps(Packet& packet) {
   if (packet.woken || jitter == 0) return false;
   packet.woken = true;
   End& end = packet.link->ends[packet.to];
+  if (end.polls) return false;
   const Nanos woken =
       fabric.simulation.now() + Nanos(static_cast<std::int64_t>(fabric.random.below(jitter + 1)));
   end.last_wake = std::max(end.last_wake, woken);

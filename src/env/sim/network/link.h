@@ -140,6 +140,7 @@ struct End {
   Peer peer;            // who is at the other side
   bool closed = false;  // by its user
   bool lost = false;    // by the other side, a cut or a crash
+  bool polls = false;   // its process need not be woken
   Nanos last_arrival;   // nothing arrives before this: order
   Nanos last_wake;      // no frame reaches its process before this: order
   std::uint64_t unread = 0;

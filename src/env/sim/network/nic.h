@@ -26,6 +26,9 @@ struct NicModel {
   // and latencies as of host adapters of that time: both assumed.
   static constexpr NicModel infiniband_4x_sdr() { return {970'000'000, 4_us, 500_ns, 500_ns, 64_KiB}; }
   static constexpr NicModel infiniband_4x_ddr() { return {1'940'000'000, 3_us, 500_ns, 300_ns, 64_KiB}; }
+  // 100 Gb/s Ethernet of today: the payload share of a jumbo frame, 8948/9038 (IEEE 802.3). Latency, jitter and cost per
+  // message are assumed, as of adapters with RDMA.
+  static constexpr NicModel hundred_gigabit() { return {12'375'000'000, 1500_ns, 200_ns, 100_ns, 256_KiB}; }
 };
 
 }  // namespace tutti

@@ -1,18 +1,15 @@
 // target-today: NVMe drives and 100 Gb/s Ethernet, 64 clients of 1 GiB on 16 servers, two pieces in flight.
 #include <algorithm>
 
-#include "env/sim/device/nvme.h"
+#include "env/sim/device/parameters.h"
 #include "lab/experiments/target/nodes.h"
 #include "lab/experiments/target/today.h"
 
 namespace tutti {
 
-// 100 Gb/s less the headers of jumbo frames (IEEE 802.3, 8,948 of 9,038 bytes). Latency and cost per message are assumed.
-NicModel ethernet_100g() { return {12'375'000'000, 1500_ns, 200_ns, 100_ns, 256_KiB}; }
-
 TargetPoint today_point() {
   TargetPoint point;
-  point.nic = point.client_nic = ethernet_100g();
+  point.nic = point.client_nic = NicModel::hundred_gigabit();
   point.storage.phantom = true;
   point.storage.device = SimDevice::ssd;
   point.storage.ssd = default_nvme();

@@ -5,7 +5,6 @@
 
 namespace tutti {
 
-NicModel ethernet_100g();
 TargetPoint today_point();
 
 }  // namespace tutti
