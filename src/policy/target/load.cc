@@ -1,4 +1,5 @@
 // load: first the servers that answer fastest and have announced the shortest queue.
+#include <limits>
 #include <tuple>
 
 #include "policy/target/by_load.h"
@@ -12,8 +13,9 @@ auto rank_of(const Target& target, const VisitFacts& facts) {
   // What it said does not count what was sent to it since.
   const Nanos wait = target.wait + target.service * target.in_flight;
   const bool soon = !target.known || wait <= target.service;
+  // By pieces, not bytes: shares that differ by a little would send all clients to the same server.
   return std::make_tuple(!soon, target.in_flight, soon ? Nanos() : wait,
-                         Bytes::max() - target.bytes_left, steps_from_start(facts, target.slot));
+                         std::numeric_limits<std::uint32_t>::max() - target.left, steps_from_start(facts, target.slot));
 }
 
 class LoadOrder : public TargetOrder {

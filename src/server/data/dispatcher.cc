@@ -471,8 +471,9 @@ void Dispatcher::reply(const Transfer& transfer) {
   const LocalReadGrants::Grant ahead =
       status.ok() && quiet ? local_reads_.grant(transfer) : LocalReadGrants::Grant();
   const std::uint64_t cuts = transfer.write ? cuts_of(transfer) : cuts_.last();
+  // A device serves better what it has more of: it puts it in order itself.
   const wire::Load load(static_cast<std::uint32_t>(backlog_.wait().count() / 1000),
-                        static_cast<std::uint32_t>(backlog_.pace()));
+                        static_cast<std::uint32_t>(traits_.in_memory ? std::max<std::uint64_t>(backlog_.pace(), 1) : 0));
   reply_.Finish(wire::CreateTransferReply(reply_, static_cast<std::uint16_t>(status.code()), message,
                                           transfer.valid_end.count(), bytes, transfer.era, transfer.local.key,
                                           ahead.end.count(), ahead.time.count(), ahead.bytes.count(), cuts,

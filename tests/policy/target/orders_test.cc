@@ -125,7 +125,7 @@ TEST(TargetOrders, LoadFeedsIdleServersFirstAndTheFullestShareOfThose) {
   list[0].wait = 100_ms;
   list[1].wait = 1_ms;
   list[2].wait = 2_ms;
-  list[2].bytes_left = 64_MiB;
+  list[2].left = 64;
   const auto order = *make_target_order("load");
   VisitState state;
   EXPECT_EQ(order->next(list, facts_of(3), state), 2U) << "both are idle soon, but this one has more to come";
@@ -141,19 +141,33 @@ TEST(TargetOrders, WithoutNewsLoadGoesLikeHash) {
 
 class AutoOrder : public testing::Test {
  protected:
-  std::optional<std::size_t> next() { return order_->next(list_, facts_of(4), state_); }
+  std::optional<std::size_t> next(bool write = true) {
+    VisitFacts facts = facts_of(4);
+    facts.write = write;
+    return order_->next(list_, facts, state_);
+  }
+  // Servers that have said how fast they are, and have something to do.
+  void in_memory() {
+    for (Target& each : list_) {
+      each.known = true;
+      each.service = 10_ms;
+      each.wait = 20_ms;
+    }
+  }
   const std::unique_ptr<TargetOrder> order_ = *make_target_order("auto");
   std::vector<Target> list_ = targets(4, 8);
   VisitState state_;
 };
 
 TEST_F(AutoOrder, SmallTransfersGoToAllServersAtOnce) {
+  in_memory();
   state_.pieces = 3;
   state_.in_flight = 3_MiB;
   EXPECT_TRUE(next().has_value());
 }
 
 TEST_F(AutoOrder, OfLargeOnesNoMoreThanAWindowIsUnderWay) {
+  in_memory();
   for (Target& each : list_) each.next = 4_MiB;
   state_.pieces = 1;
   state_.in_flight = 32_MiB;
@@ -173,9 +187,23 @@ TEST_F(AutoOrder, IdleServersGetMore) {
   state_.in_flight = 8_MiB;
   EXPECT_FALSE(next().has_value());
   list_[3].wait = 0_ms;
+  EXPECT_FALSE(next().has_value()) << "that is old news";
+  list_[3].sent = 1;
   EXPECT_EQ(next(), 3U);
   list_[3].in_flight = 1;
   EXPECT_FALSE(next().has_value()) << "it has one from here already";
+}
+
+TEST_F(AutoOrder, ServersWithADeviceOrWithoutNewsGetAllThatMayBeInFlight) {
+  for (const bool known : {false, true}) {
+    for (const bool write : {false, true}) {
+      for (Target& each : list_) each.known = known;
+      state_ = VisitState();
+      state_.pieces = 12;
+      state_.in_flight = 48_MiB;
+      EXPECT_TRUE(next(write).has_value());
+    }
+  }
 }
 
 TEST(TargetOrders, TheWindowOfAutoIsAParameter) {

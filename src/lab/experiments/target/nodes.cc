@@ -118,7 +118,8 @@ class PointRun {
       most = std::max(most, load.bytes());
       for (const Extent& extent : load.extents) end = std::max(end, extent.end());
     }
-    buffer_.resize(most.count());
+    length_ = most.count();
+    buffer_ = std::make_unique_for_overwrite<std::byte[]>(length_);
     for (std::uint32_t i = 0; i < point_.clients.size(); ++i) {
       Visitor visitor;
       visitor.client = make_client(i);
@@ -135,12 +136,29 @@ class PointRun {
       visitors_.push_back(std::move(visitor));
     }
     if (!point_.write) TUTTI_CO_TRY(co_await fill(*visitors_.front().file, end));
+    TUTTI_CO_TRY(co_await greet());
     if (!point_.probe) co_return Status();
     probe_.client = make_client(static_cast<std::uint32_t>(point_.clients.size()));
     auto opened = co_await open(*probe_.client, "/probe", 64_KiB);
     if (!opened.ok()) co_return opened.status();
     probe_.file = *std::move(opened);
     co_return co_await fill(*probe_.file, 64_KiB * point_.servers);
+  }
+
+  // Every client has heard of every server before the measurement, as in a program that has read its input.
+  Task<Status> greet() {
+    std::vector<Extent> heads;
+    for (std::uint32_t i = 0; i < point_.servers; ++i) heads.push_back({64_KiB * i, 4_KiB});
+    std::vector<std::byte> memory(4096 * std::size_t{point_.servers});
+    const std::span<std::byte> all = memory;
+    bool filled = false;
+    for (Visitor& visitor : visitors_) {
+      auto header = co_await open(*visitor.client, "/header", 64_KiB);
+      if (!header.ok()) co_return header.status();
+      if (!std::exchange(filled, true)) TUTTI_CO_TRY(co_await fill(**header, 64_KiB * point_.servers));
+      TUTTI_CO_TRY((co_await (*header)->read_list(heads, {&all, 1})).status());
+    }
+    co_return Status();
   }
 
   void slow_down() {
@@ -159,7 +177,7 @@ class PointRun {
   }
 
   Task<Status> transfer(OpenFile& file, const ClientLoad& load) {
-    const std::span<std::byte> memory = std::span(buffer_).first(load.bytes().count());
+    const std::span<std::byte> memory = std::span(buffer_.get(), length_).first(load.bytes().count());
     if (point_.write) {
       const std::span<const std::byte> bytes = memory;
       co_return co_await file.write_list(load.extents, {&bytes, 1});
@@ -199,7 +217,8 @@ class PointRun {
   Random random_;
   std::vector<Visitor> visitors_;
   Visitor probe_;
-  std::vector<std::byte> buffer_;  // of all: bytes are only counted
+  std::unique_ptr<std::byte[]> buffer_;  // of all, never touched: bytes are only counted
+  std::size_t length_ = 0;
   std::vector<Nanos> times_;       // of the probe
   double queue_ = 0;
   std::uint64_t samples_ = 0;

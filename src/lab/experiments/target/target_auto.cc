@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "lab/experiments/target/nodes.h"
 #include "lab/experiments/target/today.h"
@@ -18,6 +19,7 @@ const std::vector<Column> kOthers = {{"today", "", 0},          {"first 2", "fir
                                      {"random 2", "random", 2}, {"random 16", "random", 16}, {"hash 2", "hash", 2},
                                      {"hash 16", "hash", 16}};
 const Column kAuto = {"auto", "auto", 0};
+constexpr std::size_t kSeeds = 3;
 
 enum class Place : std::uint8_t { memory, hdd, nvme };
 enum class Pattern : std::uint8_t { contiguous, alone, btio, irregular };
@@ -77,7 +79,7 @@ Result<Report> run(const ExperimentOptions& options) {
                                    {"pattern", kPatterns[static_cast<std::size_t>(pattern)]},
                                    {"operation", write ? "write" : "read"},
                                    {"order", column.name}};
-          return series.add(parameters, options.quick ? 1 : 5,
+          return series.add(parameters, options.quick ? 1 : kSeeds,
                             [&](std::uint64_t seed) { return make(place, pattern, write, column, seed); });
         };
         Point point{place, pattern, add(kAuto), {}};
@@ -89,7 +91,7 @@ Result<Report> run(const ExperimentOptions& options) {
   TUTTI_TRY(series.run());
   Report report;
   report.settings = "8 clients of 32 MiB on 8 servers (NVMe: 256 MiB), one client of 128 MiB, BTIO C on 9, 16 irregular ones on 16; "
-                    "blocks of 4 MiB; means of 5 seeds";
+                    "blocks of 4 MiB; means of 3 seeds";
   report.rows = series.rows();
   double worst = 1e9;
   double best_share = 1;
