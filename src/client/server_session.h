@@ -21,6 +21,7 @@
 #include <string>
 #include <utility>
 
+#include "client/server_load.h"
 #include "client/write_numbers.h"
 #include "env/channel.h"
 #include "env/cluster_clock.h"
@@ -86,6 +87,9 @@ class ServerSession {
   // The server answered: patience counts from now.
   void heard();
 
+  // What it said last of how busy it is.
+  [[nodiscard]] ServerLoad& load() { return load_; }
+
   // Of the requests to this server that must not be applied twice.
   [[nodiscard]] WriteNumbers& write_numbers() { return write_numbers_; }
 
@@ -125,6 +129,7 @@ class ServerSession {
   bool known_ = false;
   Nanos silenced_;  // until when a server that was silent may not know that the connection is closed
   WriteNumbers write_numbers_;
+  ServerLoad load_;
   flatbuffers::FlatBufferBuilder builder_;  // of the message of an attempt; a connection copies what it sends
   Scope scope_;
 };

@@ -28,6 +28,7 @@ struct Record {
   std::uint64_t view_size = 0;  // 0: none, or too long to be sent whole
   std::uint32_t refused = 0;
   std::uint32_t rotational = 0;
+  std::uint64_t call = 0;  // a DirectedCall's; that of rank 0 counts
   std::array<std::byte, kViewInRecord> view{};
 };
 
@@ -62,6 +63,7 @@ class Call {
   Task<Status> share_facts();
   [[nodiscard]] std::vector<RankFacts> facts_of_ranks() const;
   [[nodiscard]] Arrangement arrange() const;
+  void direct();
   Task<Status> alone();
   Task<Status> alone_in_turn(const Arrangement& arrangement);
   Task<Status> together(const Arrangement& arrangement);
@@ -82,6 +84,7 @@ class Call {
   std::vector<Record> records_;  // of all ranks
   std::vector<std::uint64_t>
       by_slot_;  // of all ranks: bytes on each of the file's servers, if the plan wants it
+  DirectedCall call_;
   Bytes got_;
 };
 
@@ -96,14 +99,16 @@ Task<Status> Call::run() {
       std::any_of(records_.begin(), records_.end(), [](const Record& record) { return record.refused != 0; });
   if (refused) co_return co_await agree(group_, access_.refused);
   const Arrangement arrangement = arrange();
-  if (arrangement.aggregators.empty()) co_return co_await alone_in_turn(arrangement);
-  co_return co_await together(arrangement);
+  if (!arrangement.aggregators.empty()) co_return co_await together(arrangement);
+  if (plan_.directed()) direct();
+  co_return co_await alone_in_turn(arrangement);
 }
 
 Record Call::own_record() {
   Record mine;
   mine.refused = access_.refused.ok() ? 0 : 1;
   mine.rotational = file_.rotational() ? 1 : 0;
+  if (plan_.directed()) mine.call = file_.new_call();
   if (!access_.refused.ok()) return mine;
   range_ = ViewRange(*access_.view, access_.data_offset, memory_.bytes());
   mine.first = range_.bounds().offset.count();
@@ -177,6 +182,17 @@ Arrangement Call::arrange() const {
   if (group_.rank() == 0 && !arrangement.reason.empty())
     file_.log().debug("collective {}: {}", write_ ? "write" : "read", arrangement.reason);
   return arrangement;
+}
+
+// All ranks come to the same call.
+void Call::direct() {
+  call_.id = records_.front().call;
+  const std::size_t slots = by_slot_.size() / records_.size();
+  call_.members.assign(slots, 0);
+  for (std::size_t i = 0; i < by_slot_.size(); ++i) {
+    if (by_slot_[i] > 0) ++call_.members[i % slots];
+  }
+  access_.call = &call_;
 }
 
 Task<Status> Call::alone() {

@@ -38,6 +38,9 @@ class MeterStore final : public Store {
   Task<Result<std::optional<Bytes>>> locate(ObjectId object, Bytes offset) override {
     return inner_.locate(object, offset);
   }
+  std::optional<DeviceStretch> probe(ObjectId object, Extent extent, bool write) override {
+    return inner_.probe(object, extent, write);
+  }
   [[nodiscard]] bool cold(ObjectId object) const override { return inner_.cold(object); }
   Task<void> warm(ObjectId object) override { return inner_.warm(object); }
   Task<void> prefetch(ObjectId object, std::span<const Extent> extents) override {

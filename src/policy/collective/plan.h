@@ -89,6 +89,8 @@ class CollectivePlan {
   [[nodiscard]] virtual bool always_independent() const { return false; }
   // Whether schedule() looks at RankFacts::bytes_by_slot, which costs every rank some time to count.
   [[nodiscard]] virtual bool wants_bytes_by_slot() const { return false; }
+  // Whether an empty schedule is to be carried out as one call that each server serves in the order of its own disk.
+  [[nodiscard]] virtual bool directed() const { return false; }
   [[nodiscard]] virtual Schedule schedule(const CollectiveFacts& facts) const = 0;
   // All that the ranks are to do; the schedule alone unless the plan knows more.
   [[nodiscard]] virtual Arrangement arrange(const CollectiveFacts& facts) const;

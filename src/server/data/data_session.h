@@ -52,6 +52,7 @@ class DataSession {
   // Code::busy if user and application have their share of the queue already.
   [[nodiscard]] Status check_room(std::uint64_t application);
   Status local_reads(const Frame& frame);
+  Status view(const Frame& frame);
 
   Status object_request(const Frame& frame);
   Task<void> do_object_request(wire::Type type, std::uint64_t id, ObjectId object);

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "env/sim/device/embedded.h"
-#include "env/sim/device/nvme.h"
 
 namespace tutti {
 

@@ -24,6 +24,23 @@ struct Link;
 inline constexpr std::uint64_t kFrameHeader = 32;  // bytes that a frame costs beside its payload
 inline constexpr std::uint64_t kControlBytes = 64;
 
+// When the receiving side of a card is busy. Messages of different senders come packet by packet: a small one that comes in the
+// middle of a large one takes its own time and no more, whichever ends first.
+class Reception {
+ public:
+  // A message whose first byte came at `begin` takes so much of the card's time. When the card has all of it.
+  Nanos take(Nanos begin, Nanos needed);
+  void clear() { busy_.clear(); }
+
+ private:
+  struct Interval {
+    Nanos begin;
+    Nanos end;
+  };
+  static constexpr std::size_t kMost = 64;  // older ones are forgotten: nothing that began before them is still to come
+  std::vector<Interval> busy_;              // apart, ascending
+};
+
 // One node's card and what is reachable on the node.
 struct Node {
   NodeId id = 0;
@@ -31,7 +48,7 @@ struct Node {
   NicModel nic;
   std::uint64_t nanos_per_byte_q20 = 0;  // fixed point with 20 bits of fraction
   Nanos transmit_free;
-  Nanos receive_free;
+  Reception reception;
   NodeTraffic traffic;
   std::map<std::string, SimListener*, std::less<>> listeners;
   Peer peer;

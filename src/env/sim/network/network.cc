@@ -205,7 +205,8 @@ void SimNetwork::down(NodeId id) {
 void SimNetwork::up(NodeId id) {
   sim::Node& node = *fabric_->nodes.at(id);
   node.up = true;
-  node.transmit_free = node.receive_free = fabric_->simulation.now();
+  node.transmit_free = fabric_->simulation.now();
+  node.reception.clear();
 }
 
 }  // namespace tutti

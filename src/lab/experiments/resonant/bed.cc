@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 
-#include "env/sim/device/nvme.h"
 #include "lab/experiments/window/testbed.h"
 #include "policy/request/window.h"
 
