@@ -15,6 +15,8 @@ double number(Bytes bytes) { return static_cast<double>(bytes.count()); }
 // Of requests that reach an idle server one after the other, so many of those that could continue each other do not: with
 // four at a time, 1.69 of three (docs/experiments.md).
 constexpr double kOutOfOrder = 0.56;
+// Jumps in any order are longer than those in one direction.
+constexpr double kFarther = 1.1;
 
 // What the facts come to.
 struct Sums {
@@ -25,6 +27,7 @@ struct Sums {
   double runs_of_slot = 0;
   double ranks_of_slot = 0;  // the most that one server hears from if everybody asks for his own
   double steps = 0;          // of a synchronization
+  double gaps = 0;  // between ranges that lie apart: no plan spares a disk these
   bool interleaved = false;
   bool joined = false;  // what helpers move is whole: holes are none, or small enough to be read over
 };
@@ -52,7 +55,9 @@ Sums sums_of(const CollectiveFacts& facts) {
   sums.runs_of_slot = std::max(runs / facts.layout.stripe_count, sums.ranks_of_slot);
   sums.steps = std::ceil(std::log2(static_cast<double>(std::max<std::size_t>(2, facts.ranks.size()))));
   sums.interleaved = !follow_each_other(facts.ranks);
-  for (const Extent& range : wanted_ranges(facts.ranks)) sums.span += number(range.length);
+  const std::vector<Extent> ranges = wanted_ranges(facts.ranks);
+  for (const Extent& range : ranges) sums.span += number(range.length);
+  sums.gaps = static_cast<double>(ranges.size()) - (ranges.empty() ? 0 : 1);
   const double holes = std::max(0.0, sums.span - sums.bytes);
   sums.joined = holes <= sums.span / 64 || (!facts.write && holes / std::max(1.0, runs) <= number(kWorthReading));
   return sums;
@@ -82,7 +87,9 @@ MachineFigures figures_of(bool rotational) {
 }
 
 std::vector<Prediction> predict(const CollectiveFacts& facts) {
-  const MachineFigures machine = figures_of(facts.rotational);
+  MachineFigures machine = figures_of(facts.rotational);
+  // What is written stays in memory at first, and goes to the disk in its order.
+  if (facts.write) machine.jump = 0;
   const Sums sums = sums_of(facts);
   const double ranks = static_cast<double>(facts.ranks.size());
   const double servers = facts.layout.stripe_count;
@@ -106,21 +113,22 @@ std::vector<Prediction> predict(const CollectiveFacts& facts) {
   // over the same places once for each of them.
   double own = std::max(served, sums.of_rank / machine.network);
   const double others = std::max(0.0, sums.ranks_of_slot - 1);
-  own += others * machine.jump * kOutOfOrder;
-  if (facts.rotational && sums.interleaved) own += others * sums.of_slot / sums.ranks_of_slot / machine.device;
+  const double apart = sums.gaps * machine.jump;
+  own += std::max(apart * kFarther, others * machine.jump * kOutOfOrder);
+  if (facts.rotational && !facts.write && sums.interleaved) own += others * sums.of_slot / sums.ranks_of_slot / machine.device;
   own += named + machine.message * 2 + synchronized;
 
   // Contiguous domains: every server hears from as many helpers as its stripes are dealt to.
   const double stripes = sums.of_slot / number(facts.layout.stripe_size);
   const double heard = std::max(0.0, std::min(helpers, stripes) - 1);
-  const double two_phase = helped + heard * machine.jump * kOutOfOrder * rounds + passed_on((ranks - 1) / ranks) +
+  const double two_phase = helped + std::max(apart * kFarther, heard * machine.jump * kOutOfOrder * rounds) + passed_on((ranks - 1) / ranks) +
                            machine.message * 2 * rounds;
-  const double cyclic = helped + passed_on((ranks - 1) / ranks) + machine.message * 2 * rounds;
+  const double cyclic = helped + apart + passed_on((ranks - 1) / ranks) + machine.message * 2 * rounds;
 
-  double resonant = synchronized + machine.message * 2;
+  double resonant = apart + synchronized + machine.message * 2;
   if (!sums.interleaved) {
     resonant += std::max(served, sums.of_rank / machine.network) + named + machine.step * std::min(ranks, servers);
-    if (sums.ranks_of_slot > 1) resonant += 200e-6 * std::min(ranks, servers);
+    if (sums.ranks_of_slot > 1 && !facts.write) resonant += 200e-6 * std::min(ranks, servers);
   } else {
     resonant += helped + passed_on(moved_by_agents(facts)) + machine.message * 2 * (rounds - 1);
   }

@@ -13,14 +13,14 @@ namespace tutti {
 namespace {
 
 constexpr std::string_view kParameters[] = {"reading", "timing", "group", "agents", "blocking", "delay"};
-constexpr std::array<std::string_view, 4> kForms = {"auto", "exchange", "reread", "prefetch"};
+constexpr std::array<std::string_view, 3> kForms = {"exchange", "reread", "prefetch"};
 constexpr std::array<std::string_view, 2> kTiming = {"auto", "never"};
 
 Result<std::unique_ptr<CollectivePlan>> make(const Parameters& parameters) {
   ResonantOptions options;
   const auto form = parameters.choice("reading", 0, kForms);
   if (!form.ok()) return form.status();
-  if (*form > 0) options.reading = static_cast<ReadForm>(*form - 1);
+  options.reading = static_cast<ReadForm>(*form);
   const auto timing = parameters.choice("timing", 0, kTiming);
   if (!timing.ok()) return timing.status();
   options.timing = *timing == 0;
@@ -164,7 +164,7 @@ AgentsBySlot choose_agents(const CollectiveFacts& facts, std::size_t of_each) {
 
 std::string ResonantPlan::name() const {
   std::string name = "resonant";
-  if (options_.reading) name += fmt::format(";reading={}", name_of(*options_.reading));
+  if (options_.reading != ReadForm::exchange) name += fmt::format(";reading={}", name_of(options_.reading));
   if (!options_.timing) name += ";timing=never";
   if (options_.groups > 0) name += fmt::format(";group={}", options_.groups);
   if (options_.agents > 0) name += fmt::format(";agents={}", options_.agents);
@@ -204,39 +204,20 @@ std::vector<RankTurn> ResonantPlan::turns_of_sets(const CollectiveFacts& facts) 
   return turns;
 }
 
-// What agents have of their own need not move at all. What is little is passed on in one step. Much of it would pass the
-// cards of all ranks a second time: then the servers fetch it ahead in the agents' order, and everybody reads his own, as
-// long as they have the memory for that.
-ReadForm ResonantPlan::form_of(const CollectiveFacts& facts, const AgentsBySlot& agents) const {
-  if (facts.write) return ReadForm::exchange;
-  if (options_.reading) return *options_.reading;
-  Bytes moved;
-  Bytes largest;
-  std::size_t count = 0;
-  for (std::size_t slot = 0; slot < agents.size(); ++slot) {
-    const Bytes all = sum_of_slot(facts.ranks, slot);
-    largest = std::max(largest, all);
-    count += agents[slot].size();
-    Bytes own;
-    for (const int agent : agents[slot]) own += of_slot(facts.ranks[static_cast<std::size_t>(agent)], slot);
-    moved += all - std::min(all, own / std::max<std::size_t>(1, agents[slot].size()));
-  }
-  const bool little = moved / std::max<std::size_t>(1, count) < facts.layout.stripe_size;
-  return little || largest > kFetched ? ReadForm::exchange : ReadForm::prefetch;
-}
-
 Arrangement ResonantPlan::arrange(const CollectiveFacts& facts) const {
   Arrangement arrangement;
   arrangement.serialized = options_.blocking;
   arrangement.delay = options_.blocking ? Nanos() : options_.delay;
   if (facts.aggregate == Toggle::disable || bounds_of(facts.ranks).length == 0_B) return arrangement;
   if (options_.timing && follow_each_other(facts.ranks)) {
-    arrangement.turns = turns_of_sets(facts);
+    // Servers take writes into memory in any order, and write them back in that of the disk: who waits only loses time.
+    // Where the transport blocks, the paper's letter holds for writes too.
+    if (!facts.write || options_.blocking) arrangement.turns = turns_of_sets(facts);
     return arrangement;
   }
   const AgentsBySlot agents = choose_agents(facts, agents_of_each(facts, options_.agents));
   arrangement.aggregators = deal_stripes(facts, agents);
-  arrangement.reading = form_of(facts, agents);
+  if (!facts.write) arrangement.reading = options_.reading;
   const bool several = std::any_of(agents.begin(), agents.end(), [](const auto& of) { return of.size() > 1; });
   if (!several) return arrangement;
   arrangement.turns.resize(facts.ranks.size());

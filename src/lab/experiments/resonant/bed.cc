@@ -43,7 +43,6 @@ std::vector<Way> every_plan(bool rotational) {
   return {{"independent", policy},
           {"two_phase", policy},
           {"two_phase;domains=cyclic", policy},
-          {"resonant;reading=exchange", policy},
           {"resonant;reading=prefetch", policy},
           {"resonant", policy}};
 }

@@ -26,6 +26,7 @@ Result<Report> run(const ExperimentOptions& options) {
   report.figure("read_gain_max", rounded(sweep.largest_gain(false)));
   report.figure("write_gain_max", rounded(sweep.largest_gain(true)));
   report.figure("forced_worst_ratio", rounded(sweep.worst_ratio()), {}, ">= 0.95");
+  report.figure("letter_worst_ratio", rounded(sweep.worst_letter()));
   return report;
 }
 

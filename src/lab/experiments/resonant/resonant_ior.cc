@@ -43,6 +43,7 @@ Result<Report> run(const ExperimentOptions& options) {
   report.figure("read_gain_max_timing", rounded(sweep.largest_gain(false)));
   report.figure("read_gain_max_agents", rounded(best));
   report.figure("forced_worst_ratio", rounded(sweep.worst_ratio()), {}, ">= 0.95");
+  report.figure("letter_worst_ratio", rounded(sweep.worst_letter()));
   return report;
 }
 

@@ -27,6 +27,7 @@ Result<Report> run(const ExperimentOptions& options) {
   report.figure("gain_max_read", rounded(sweep.largest_gain(false)));
   report.figure("gain_max_write", rounded(sweep.largest_gain(true)));
   report.figure("forced_worst_ratio", rounded(sweep.worst_ratio()), {}, ">= 0.95");
+  report.figure("letter_worst_ratio", rounded(sweep.worst_letter()));
   return report;
 }
 

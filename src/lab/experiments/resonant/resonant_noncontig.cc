@@ -33,6 +33,7 @@ Result<Report> run(const ExperimentOptions& options) {
   report.figure("write_peak", rounded(sweep.best_rate(true)), 96);
   report.figure("write_gain_synced", rounded(synced.largest_gain(true)));
   report.figure("forced_worst_ratio", rounded(sweep.worst_ratio()), {}, ">= 0.95");
+  report.figure("letter_worst_ratio", rounded(sweep.worst_letter()));
   return report;
 }
 

@@ -6,7 +6,11 @@ namespace tutti::resonance {
 
 void Sweep::add(Json parameters, const Load& load, const Bed& bed) {
   parameters["operation"] = !load.write ? "read" : load.sync ? "write and sync" : "write";
-  entries_.push_back({load.write, add_letter(points_, parameters, load, bed)});
+  const Pair letter = add_letter(points_, parameters, load, bed);
+  const std::string policy = default_policy(rotational(bed.medium));
+  entries_.push_back({load.write, letter,
+                      {points_.add(parameters, bed, {"two_phase", policy}, load),
+                       points_.add(parameters, bed, {"resonant", policy}, load)}});
 }
 
 double Sweep::largest_gain(bool write) const {
@@ -26,6 +30,12 @@ double Sweep::best_rate(bool write) const {
 }
 
 double Sweep::worst_ratio() const {
+  double worst = 100;
+  for (const Entry& entry : entries_) worst = std::min(worst, 1 + resonance::gain(points_, entry.users));
+  return worst;
+}
+
+double Sweep::worst_letter() const {
   double worst = 100;
   for (const Entry& entry : entries_) worst = std::min(worst, 1 + resonance::gain(points_, entry.pair));
   return worst;

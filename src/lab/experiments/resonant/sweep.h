@@ -1,4 +1,4 @@
-// Sweep: loads under the paper's own two ways, and what resonance gains at each.
+// Sweep: loads under the paper's own two ways and under those of users, and what resonance gains at each.
 #pragma once
 
 #include <string>
@@ -16,14 +16,16 @@ class Sweep {
   // Of the points that were added, after they have been run; of reads or of writes.
   [[nodiscard]] double largest_gain(bool write) const;
   [[nodiscard]] double best_rate(bool write) const;
-  // Resonance over none, at the worst point.
+  // Resonance over two_phase at the worst point: with the default policy of users, and of the letter.
   [[nodiscard]] double worst_ratio() const;
+  [[nodiscard]] double worst_letter() const;
   [[nodiscard]] double gain(std::size_t at) const { return resonance::gain(points_, entries_[at].pair); }
 
  private:
   struct Entry {
     bool write;
     Pair pair;
+    Pair users;
   };
   Points& points_;
   std::vector<Entry> entries_;
