@@ -79,7 +79,8 @@ Orchestrator::Means Orchestrator::means(const std::vector<double>& values) {
   return result;
 }
 
-const std::vector<OrchestraObject>& Orchestrator::take(const std::vector<OrchestraSample>& servers, Nanos now) {
+const std::vector<OrchestraObject>& Orchestrator::take(const std::vector<OrchestraSample>& servers, Nanos now,
+                                                       bool watch) {
   const std::vector<Sample> change = difference(servers, previous_);
   const bool comparable = !change.empty() && servers.size() == previous_.size();
   previous_ = servers;
@@ -115,6 +116,7 @@ const std::vector<OrchestraObject>& Orchestrator::take(const std::vector<Orchest
   }
   choose_objects();
   if (objects_.size() < 2) predict(change);
+  if (watch) return objects_;
   const bool possible = candidates_.size() > 1 && worth_trying_;
   if (options_.by == OrchestraOptions::By::addresses) {
     objects_ = possible ? candidates_ : std::vector<OrchestraObject>();
@@ -157,7 +159,8 @@ void Orchestrator::judge(const std::vector<Sample>& change, std::uint64_t applic
   view.application = application;
   view.gap = own.mean;
   view.ratio = ratio_of(all.mean, own.mean);
-  view.spread = std::max(all.deviation, own.deviation);
+  // With slices the few gaps between programs are the orchestrator's own doing.
+  view.spread = objects_.size() > 1 ? own.deviation : std::max(all.deviation, own.deviation);
   view.reuse = standing.reuse;
   if (options_.by == OrchestraOptions::By::trial || (options_.by == OrchestraOptions::By::both && all.count == 0)) {
     standing.eligibility = Eligibility::by_trial;

@@ -81,8 +81,9 @@ class Orchestrator {
   explicit Orchestrator(const OrchestraOptions& options) : options_(options) {}
 
   // At the end of a window: the reports of all servers that are here, in any fixed order. Returns the objects of the next window;
-  // fewer than two: no slices.
-  const std::vector<OrchestraObject>& take(const std::vector<OrchestraSample>& servers, Nanos now);
+  // fewer than two: no slices. With `watch` there are never any: only what is known of the programs is brought up to date.
+  const std::vector<OrchestraObject>& take(const std::vector<OrchestraSample>& servers, Nanos now,
+                                           bool watch = false);
   // The next reports cannot be compared with the last ones.
   void interrupt() { previous_.clear(); }
 

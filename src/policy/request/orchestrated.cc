@@ -106,6 +106,7 @@ OrchestratedPolicy::Rank OrchestratedPolicy::rank_of(Handle handle) const {
 void OrchestratedPolicy::enter(Handle handle, Nanos now) {
   const std::uint64_t application = request(handle).application;
   programs_[application].line.insert(rank_of(handle));
+  line_.insert(rank_of(handle));
   const TimeSlice* slice = slice_at(now);
   if (slice == nullptr || !belongs(application, *slice)) return;
   enter_slice(*slice, now);
@@ -113,33 +114,50 @@ void OrchestratedPolicy::enter(Handle handle, Nanos now) {
 }
 
 void OrchestratedPolicy::left(Handle handle, Nanos /*now*/) {
-  programs_[request(handle).application].line.erase(rank_of(handle));
-  tidy();
+  const std::uint64_t application = request(handle).application;
+  programs_[application].line.erase(rank_of(handle));
+  line_.erase(rank_of(handle));
+  tidy(application);
 }
 
-template <typename May>
-OrchestratedPolicy::Programs::iterator OrchestratedPolicy::first(May may) {
-  auto best = programs_.end();
-  for (auto each = programs_.begin(); each != programs_.end(); ++each) {
-    if (each->second.line.empty() || !may(each->first)) continue;
-    if (best == programs_.end() || *each->second.line.begin() < *best->second.line.begin()) best = each;
+OrchestratedPolicy::Handle OrchestratedPolicy::first_unnamed() const {
+  for (const Rank& rank : line_) {
+    if (!named(request(rank.handle).application)) return rank.handle;
   }
-  return best;
+  return kNone;
 }
 
-OrchestratedPolicy::Choice OrchestratedPolicy::take(Programs::iterator program, Nanos now) {
-  const Handle handle = program->second.line.begin()->handle;
-  program->second.line.erase(program->second.line.begin());
-  ++program->second.in_service;
+OrchestratedPolicy::Handle OrchestratedPolicy::first_of(const TimeSlice& slice) const {
+  const Handle unnamed = slice.rest || !rest_has_slice_ ? first_unnamed() : kNone;
+  if (slice.rest) return unnamed;
+  const auto own = programs_.find(slice.application);
+  if (own == programs_.end() || own->second.line.empty()) return unnamed;
+  const Rank& head = *own->second.line.begin();
+  return unnamed != kNone && rank_of(unnamed) < head ? unnamed : head.handle;
+}
+
+OrchestratedPolicy::Choice OrchestratedPolicy::take(Handle handle, Nanos now) {
+  const QueuedRequest& each = request(handle);
+  Program& program = programs_[each.application];
+  program.line.erase(rank_of(handle));
+  line_.erase(rank_of(handle));
+  ++program.in_service;
   started_[handle] = {now, false};
-  bytes_in_service_ += request(handle).length;
+  bytes_in_service_ += each.length;
   return Choice::dispatch(handle);
 }
 
 bool OrchestratedPolicy::owner_absent(const TimeSlice& slice) const {
-  return std::none_of(programs_.begin(), programs_.end(), [&](const auto& each) {
-    return !each.second.absent() && belongs(each.first, slice);
-  });
+  std::size_t of_named = 0;
+  for (const std::uint64_t application : named_) {
+    const auto found = programs_.find(application);
+    if (found == programs_.end()) continue;
+    of_named += found->second.line.size() + found->second.in_service;
+    if (!slice.rest && application == slice.application && !found->second.absent()) return false;
+  }
+  // Those in no plan: the owner of this slice, or served at any time.
+  const bool others = line_.size() + started_.size() > of_named;
+  return !others || (!slice.rest && rest_has_slice_);
 }
 
 OrchestratedPolicy::Idle& OrchestratedPolicy::idle_of(const TimeSlice& slice) {
@@ -167,8 +185,10 @@ void OrchestratedPolicy::enter_slice(const TimeSlice& slice, Nanos now) {
   if (owner_absent(slice)) idle_of(slice).begin(slice.from);
 }
 
+// Requests that are answered from memory make it look cheaper than it is.
 Nanos OrchestratedPolicy::jump() const {
-  return nanos(jump_.value_or(static_cast<double>(options_.first_jump().count())));
+  const Nanos first = options_.first_jump();
+  return jump_.known() ? std::max(nanos(jump_.value()), first / 2) : first;
 }
 
 bool OrchestratedPolicy::fits(const Program& program, Bytes length, const TimeSlice& slice, Nanos now) const {
@@ -186,16 +206,16 @@ OrchestratedPolicy::Choice OrchestratedPolicy::choose(Nanos now) {
   if (slice == nullptr) {
     current_.reset();
     foreign_ = 0;
-    return take(first([](std::uint64_t) { return true; }), now);
+    return take(first(), now);
   }
   enter_slice(*slice, now);
   // A client that does not take its bytes holds nobody up for long.
   const Nanos patience = slice->from + (slice->to - slice->from) / 4;
   if (foreign_ > 0 && now < patience) return Choice::wait(patience);
-  const auto own = first([&](std::uint64_t application) { return belongs(application, *slice); });
-  if (own == programs_.end()) return fill(*slice, now);
-  const Bytes length = request(own->second.line.begin()->handle).length;
-  if (fits(own->second, length, *slice, now)) return take(own, now);
+  const Handle own = first_of(*slice);
+  if (own == kNone) return fill(*slice, now);
+  const QueuedRequest& each = request(own);
+  if (fits(programs_[each.application], each.length, *slice, now)) return take(own, now);
   return Choice::wait(slice->to);
 }
 
@@ -204,11 +224,11 @@ OrchestratedPolicy::Choice OrchestratedPolicy::fill(const TimeSlice& slice, Nano
   if (!options_.conserve || in_service() > 0 || !owner_absent(slice)) return Choice::wait(end);
   Idle& idle = idle_of(slice);
   idle.begin(now);
-  const auto other = first([](std::uint64_t) { return true; });
-  if (other == programs_.end()) return Choice::wait(end);
-  const Bytes length = request(other->second.line.begin()->handle).length;
-  const Nanos needed =
-      jump() * 2 + nanos(other->second.per_byte.value_or(0) * static_cast<double>(length.count()));
+  const Handle other = first();
+  if (other == kNone) return Choice::wait(end);
+  const QueuedRequest& each = request(other);
+  const double per_byte = programs_[each.application].per_byte.value_or(0);
+  const Nanos needed = jump() * 2 + nanos(per_byte * static_cast<double>(each.length.count()));
   const Nanos worth = *idle.since + (nanos(idle.mean.value_or(0)) > needed ? Nanos() : needed);
   if (now + needed > slice.to) return Choice::wait(end);
   if (now < worth) return Choice::wait(std::min(worth, end));
@@ -249,12 +269,13 @@ void OrchestratedPolicy::ended(Handle handle, Nanos now) {
     enter_slice(*slice, now);
     if (owner_absent(*slice)) idle_of(*slice).begin(now);
   }
-  tidy();
+  tidy(each.application);
 }
 
-void OrchestratedPolicy::tidy() {
-  if (programs_.size() <= kRemembered) return;
-  std::erase_if(programs_, [&](const auto& each) { return each.second.absent() && !named(each.first); });
+void OrchestratedPolicy::tidy(std::uint64_t application) {
+  if (programs_.size() <= kRemembered || named(application)) return;
+  const auto found = programs_.find(application);
+  if (found != programs_.end() && found->second.absent()) programs_.erase(found);
 }
 
 }  // namespace tutti

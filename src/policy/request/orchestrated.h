@@ -14,7 +14,7 @@
 //     first served.
 //
 // Parameters: see policy/orchestra/options.h.
-// Cost: O(applications in line + log requests).
+// Cost: O(log requests); in the slice of the rest, also the requests in line of those who have slices.
 #pragma once
 
 #include <cstdint>
@@ -85,10 +85,11 @@ class OrchestratedPolicy final : public GuardedPolicy {
   [[nodiscard]] bool named(std::uint64_t application) const;
   [[nodiscard]] bool belongs(std::uint64_t application, const TimeSlice& slice) const;
   [[nodiscard]] bool fits(const Program& program, Bytes length, const TimeSlice& slice, Nanos now) const;
-  // The program of the first in line of those whom `may` allows; end() if there is none.
-  template <typename May>
-  Programs::iterator first(May may);
-  Choice take(Programs::iterator program, Nanos now);
+  // The first in line of all, of the slice's owner, of those in no plan; kNone if there is none.
+  [[nodiscard]] Handle first() const { return line_.empty() ? kNone : line_.begin()->handle; }
+  [[nodiscard]] Handle first_of(const TimeSlice& slice) const;
+  [[nodiscard]] Handle first_unnamed() const;
+  Choice take(Handle handle, Nanos now);
   // What a server does for others while the slice's owner has nothing for it.
   Choice fill(const TimeSlice& slice, Nanos now);
   [[nodiscard]] bool owner_absent(const TimeSlice& slice) const;
@@ -96,7 +97,8 @@ class OrchestratedPolicy final : public GuardedPolicy {
   [[nodiscard]] Rank rank_of(Handle handle) const;
   void enter_slice(const TimeSlice& slice, Nanos now);
   void learn(Program& program, std::uint64_t application, Bytes length, Nanos started, Nanos now);
-  void tidy();
+  // A program that has nothing here need not be remembered for ever.
+  void tidy(std::uint64_t application);
   [[nodiscard]] Nanos jump() const;
 
   OrchestraOptions options_;
@@ -104,6 +106,7 @@ class OrchestratedPolicy final : public GuardedPolicy {
   Nanos expiry_;
   bool rest_has_slice_ = false;
   std::vector<std::uint64_t> named_;  // ascending
+  std::set<Rank> line_;  // of all programs
   Programs programs_;
   Idle rest_idle_;
   std::map<Handle, Started> started_;

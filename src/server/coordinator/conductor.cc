@@ -9,35 +9,32 @@ Conductor::Conductor(Env env, Members& members, const PolicyKeeper& policy)
 
 Task<void> Conductor::run() {
   for (;;) {
-    follow_policy();
-    if (!orchestrator_ || !announced_) {
+    if (!announced_) {
       // Nothing to say before somebody is heard of.
       members_.reported().reset();
       co_await members_.reported().wait();
-      follow_policy();
     }
-    if (!orchestrator_) {
-      co_await env_.clock.sleep(Guide::kPeriod);
-      continue;
-    }
+    follow_policy();
     const Nanos window = orchestrator_->options().window;
     const Nanos wall = env_.clock.wall();
     const Nanos begin = window * ((wall + kLead) / window + 1);
     co_await env_.clock.sleep(begin - kLead - wall);
     if (members_.connected() != connected_) orchestrator_->interrupt();
     connected_ = members_.connected();
-    orchestrator_->take(samples(), env_.clock.now());
-    announce(begin);
+    orchestrator_->take(samples(), env_.clock.now(), watching_);
+    if (!watching_) announce(begin);
   }
 }
 
 void Conductor::follow_policy() {
   const Result<PolicyRecord> record = policy_.read();
-  if (record.ok() && record->now.policy == text_) return;
-  text_ = record.ok() ? record->now.policy : std::string();
-  orchestrator_.reset();
+  const std::string text = record.ok() ? record->now.policy : std::string();
+  if (orchestrator_ && text == text_) return;
+  text_ = text;
   announced_ = false;
-  if (const auto options = read_orchestra_options(text_); options.ok()) orchestrator_.emplace(*options);
+  const auto options = read_orchestra_options(text_);
+  watching_ = !options.ok();
+  orchestrator_.emplace(options.ok() ? *options : OrchestraOptions());
 }
 
 std::vector<OrchestraSample> Conductor::samples() const {

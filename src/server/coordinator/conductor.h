@@ -34,14 +34,14 @@ class Conductor {
   Conductor& operator=(const Conductor&) = delete;
 
   void start() { scope_.spawn(run()); }
-  // Null while the policy is another one.
+  // With another policy it only watches: `tutti policy suggest` asks what slices would gain. Null before the first report.
   [[nodiscard]] const Orchestrator* orchestrator() const { return orchestrator_ ? &*orchestrator_ : nullptr; }
   // With slices, so far.
   [[nodiscard]] std::uint64_t announcements() const { return announcements_; }
 
  private:
   Task<void> run();
-  // The options in force; nothing with another policy.
+  // The options in force; the defaults with another policy.
   void follow_policy();
   [[nodiscard]] std::vector<OrchestraSample> samples() const;
   void announce(Nanos begin);
@@ -51,6 +51,7 @@ class Conductor {
   const PolicyKeeper& policy_;
   std::string text_;  // of the policy
   std::optional<Orchestrator> orchestrator_;
+  bool watching_ = false;  // only: the policy is another one
   std::uint32_t connected_ = 0;
   bool announced_ = false;  // slices hold
   std::vector<TimeSlice> announced_slices_;

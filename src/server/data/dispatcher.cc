@@ -360,7 +360,7 @@ void Dispatcher::end_turn(Turn& turn) {
     if (counts && !gone && transfer.status.ok())
       accounting_.count(transfer.account, transfer.write, transfer.length);
     accounting_.ended(transfer.account, now);
-    if (counts) statistics_.ended(transfer.way, transfer.length, transfer.write, transfer.began, now);
+    if (counts) statistics_.ended(transfer.object, transfer.way, transfer.length, transfer.write, transfer.began, now);
     rate_.note(now);
   } else {
     enqueue(transfer);

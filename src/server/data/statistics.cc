@@ -10,6 +10,8 @@ namespace {
 // Where the bytes of an object lie whose place is not known: somewhere else than those of other objects.
 constexpr std::uint64_t kObjectBits = 40;
 constexpr std::uint64_t kObjects = std::uint64_t{1} << 20U;
+// Whoever waits less than this part of a jump's first guess was answered from memory.
+constexpr std::int64_t kAtOnce = 80;
 
 Nanos nanos(double value) { return Nanos(static_cast<std::int64_t>(value)); }
 
@@ -20,6 +22,7 @@ void Statistics::follow(std::string_view policy) {
   if (!options.ok()) return;
   locality_ = Locality(options->unit, options->weight);
   jump_ = JumpCost(options->first_jump());
+  at_once_ = options->first_jump() / kAtOnce;
 }
 
 void Statistics::note_stretch(ObjectId object, Extent extent, bool write) {
@@ -46,12 +49,17 @@ Statistics::Way Statistics::started(std::uint64_t application, ObjectId object, 
   return jump ? Way::far : Way::near;
 }
 
-void Statistics::ended(Way way, Bytes bytes, bool write, Nanos then, Nanos now) {
+// A request that had to wait for the device ends when the device does, whoever asked it (read-ahead may have, for an earlier
+// request): from one such end to the next is what the device took for the second. A write may have ended in memory.
+void Statistics::ended(ObjectId object, Way way, Bytes bytes, bool write, Nanos then, Nanos now) {
   if (!wanted_) return;
   news_.set();
-  // A write may have ended in memory; what others had of the device meanwhile is theirs.
-  if (way != Way::none && !write) jump_.add(way == Way::far, bytes, now - std::max(then, last_end_));
+  if (write || now - then < at_once_) return;
+  const bool far = way == Way::far || object != last_object_;
+  // One that read-ahead had asked for says nothing of the way between.
+  if (far || way == Way::near) jump_.add(far, bytes, now - std::max(then, last_end_));
   last_end_ = now;
+  last_object_ = object;
 }
 
 UseReport Statistics::report(const std::vector<Accounting::Row>& accounts) {

@@ -49,7 +49,7 @@ class Statistics {
   Way started(std::uint64_t application, ObjectId object, std::span<const Extent> extents, bool write,
               const std::optional<Dedicated>& dedicated, Nanos now);
   // The store is done with what began `then`.
-  void ended(Way way, Bytes bytes, bool write, Nanos then, Nanos now);
+  void ended(ObjectId object, Way way, Bytes bytes, bool write, Nanos then, Nanos now);
 
   // With the accounts as they are now.
   UseReport report(const std::vector<Accounting::Row>& accounts);
@@ -64,7 +64,9 @@ class Statistics {
   Event news_;
   Locality locality_;
   JumpCost jump_{8_ms};
+  Nanos at_once_ = 100_us;
   Nanos last_end_;
+  ObjectId last_object_;
   std::vector<Stretch> stretches_;  // of one request
 };
 

@@ -42,7 +42,7 @@ TEST_F(StatisticsTest, GapsAreCountedForEachApplicationAndInAll) {
   start(7, 1, 0_B);
   start(8, 1, 4_MiB);
   start(7, 1, 1_MiB);
-  statistics_.ended(Statistics::Way::far, 64_KiB, false, 0_s, 1_ms);
+  statistics_.ended(ObjectId{1}, Statistics::Way::far, 64_KiB, false, 0_s, 1_ms);
   EXPECT_TRUE(statistics_.news().is_set());
   const UseReport told = report();
   EXPECT_FALSE(statistics_.news().is_set());
@@ -56,7 +56,7 @@ TEST_F(StatisticsTest, GapsAreCountedForEachApplicationAndInAll) {
 TEST_F(StatisticsTest, NothingIsNotedBeforeSomebodyWantsIt) {
   statistics_.arrived();
   EXPECT_EQ(start(7, 1, 0_B), Statistics::Way::none);
-  statistics_.ended(Statistics::Way::none, 64_KiB, false, 0_s, 1_ms);
+  statistics_.ended(ObjectId{1}, Statistics::Way::none, 64_KiB, false, 0_s, 1_ms);
   EXPECT_FALSE(statistics_.news().is_set());
 }
 

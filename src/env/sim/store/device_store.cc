@@ -160,14 +160,27 @@ StoreTraits DeviceStore::traits() const {
   return traits;
 }
 
-// One extent after the other: the device is asked for the next when the bytes of the last are on their way.
+// One extent after the other: the device is asked for the next when the bytes of the last are on their way, unless there is a thread for each operation.
 Task<Result<ReadResult>> DeviceStore::read(ObjectId object, std::span<const Extent> extents, Sink& sink) {
   ReadResult result;
   Bytes begin;
   const Stream stream = stream_for(object, sink.origin());
+  // A thread that serves one operation reads all of it before the bytes travel.
+  const bool first = options_.stream == StreamKind::operation;
+  if (first) {
+    for (const Extent& extent : extents) {
+      const Result<Bytes> end = co_await fetch_extent(object, extent, stream);
+      if (!end.ok()) co_return end.status();
+    }
+    this->end(stream);
+  }
   for (const Extent& extent : extents) {
     PartSink part(sink, begin);
-    const Result<Bytes> got = co_await read_extent(object, extent, part, stream, &extent == &extents.back());
+    if (!first) {
+      const Result<Bytes> end = co_await fetch_extent(object, extent, stream);
+      if (!end.ok()) co_return end.status();
+    }
+    const Result<Bytes> got = co_await inner_.read(object, extent.offset, extent.length, part);
     if (!got.ok()) co_return got.status();
     result.bytes += *got;
     if (*got < extent.length) result.end = std::min(result.end, extent.offset + *got);
@@ -190,8 +203,7 @@ Task<Status> DeviceStore::write(ObjectId object, std::span<const Extent> extents
   co_return status;
 }
 
-Task<Result<Bytes>> DeviceStore::read_extent(ObjectId object, Extent extent, Sink& sink, Stream stream,
-                                             bool last) {
+Task<Result<Bytes>> DeviceStore::fetch_extent(ObjectId object, Extent extent, Stream stream) {
   const auto [offset, length] = extent;
   const Result<Bytes> known = co_await length_of(object);
   if (!known.ok()) co_return known.status();
@@ -206,9 +218,7 @@ Task<Result<Bytes>> DeviceStore::read_extent(ObjectId object, Extent extent, Sin
       co_await cached_read(object, offset.count() / kCachePage, pages(end), pages(*known), stream);
     }
   }
-  // The thread that read has ended by the time the bytes travel.
-  if (last) this->end(stream);
-  co_return co_await inner_.read(object, offset, length, sink);
+  co_return end;
 }
 
 Task<void> DeviceStore::cached_read(ObjectId object, std::uint64_t first, std::uint64_t end,

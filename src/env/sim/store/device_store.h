@@ -133,7 +133,8 @@ class DeviceStore final : public Store {
   static Stream file_stream(ObjectId object);
   // The operation asks the device for nothing more.
   void end(const Stream& stream);
-  Task<Result<Bytes>> read_extent(ObjectId object, Extent extent, Sink& sink, Stream stream, bool last);
+  // Ends when the bytes are in memory; returns where they end.
+  Task<Result<Bytes>> fetch_extent(ObjectId object, Extent extent, Stream stream);
   Task<Status> write_extent(ObjectId object, Extent extent, Source& source, Stream stream);
   ObjectRef state(ObjectId object);
   Task<Result<Bytes>> length_of(ObjectId object);

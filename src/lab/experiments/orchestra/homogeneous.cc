@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lab/experiments/window/testbed.h"
+#include "lab/report/numbers.h"
 
 namespace tutti::orchestra {
 namespace {
@@ -37,7 +37,7 @@ Homogeneous::Homogeneous(const ExperimentOptions& options, HomogeneousLoad load)
   }
   if (!load.streams || options.quick) return;
   for (const StreamKind stream : {StreamKind::client, StreamKind::file}) {
-    for (const std::size_t column : {kFcfs, kOrchestrated}) {
+    for (const std::size_t column : {kFcfs, kSliced}) {
       RunSpec spec = in_column(two_of(Benchmark::mpi_io_test, false, load), column);
       spec.stream = stream;
       points_.add_one({{"benchmark", benchmark_name(Benchmark::mpi_io_test)},

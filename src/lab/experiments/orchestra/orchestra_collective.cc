@@ -1,6 +1,6 @@
 // orchestra-collective: figure 5. Two instances of each benchmark, with barriers and collective calls.
 #include "lab/experiments/orchestra/homogeneous.h"
-#include "lab/experiments/window/testbed.h"
+#include "lab/report/numbers.h"
 
 namespace tutti {
 namespace {

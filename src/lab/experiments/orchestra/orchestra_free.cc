@@ -1,6 +1,6 @@
 // orchestra-free: figure 6. Two instances of each benchmark, without barriers.
 #include "lab/experiments/orchestra/homogeneous.h"
-#include "lab/experiments/window/testbed.h"
+#include "lab/report/numbers.h"
 
 namespace tutti {
 namespace {

@@ -7,7 +7,8 @@
 
 #include "lab/experiments/orchestra/heads_picture.h"
 #include "lab/experiments/orchestra/testbed.h"
-#include "lab/experiments/window/testbed.h"
+#include "lab/report/numbers.h"
+#include "lab/sim/sim_cluster.h"
 
 namespace tutti {
 namespace {
@@ -36,7 +37,7 @@ Result<Report> run(const ExperimentOptions& options) {
   spec.length = kFrom + 1_s;
   report.settings = settings(1, spec);
   std::vector<HeadTrace> traces;
-  for (const std::size_t column : {kFcfs, kOrchestrated}) {
+  for (const std::size_t column : {kFcfs, kSliced}) {
     RunSpec each = in_column(spec, column);
     each.seed = options.seed;
     std::vector<HeadTrace> own;

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "lab/experiments/orchestra/testbed.h"
-#include "lab/experiments/window/testbed.h"
+#include "lab/report/numbers.h"
 
 namespace tutti {
 namespace {
@@ -40,7 +40,7 @@ Result<Report> run(const ExperimentOptions& options) {
   report.settings = settings(points.seeds(), mixed());
   report.rows = points.rows();
   const auto& without = points.cell(all, kFcfs);
-  const auto& with = points.cell(all, kOrchestrated);
+  const auto& with = points.cell(all, kSliced);
   const double even_rate = points.cell(evenly).rate();
   double worst = 1e9;
   double share = 0;

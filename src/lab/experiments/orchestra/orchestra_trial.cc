@@ -9,7 +9,8 @@
 
 #include "env/sim/device/nvme.h"
 #include "lab/experiments/orchestra/testbed.h"
-#include "lab/experiments/window/testbed.h"
+#include "lab/report/numbers.h"
+#include "lab/sim/sim_cluster.h"
 
 namespace tutti {
 namespace {

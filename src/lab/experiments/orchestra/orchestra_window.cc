@@ -4,7 +4,7 @@
 #include <map>
 
 #include "lab/experiments/orchestra/testbed.h"
-#include "lab/experiments/window/testbed.h"
+#include "lab/report/numbers.h"
 
 namespace tutti {
 namespace {

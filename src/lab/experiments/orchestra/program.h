@@ -9,6 +9,7 @@
 #include "env/scope.h"
 #include "lab/experiments/orchestra/testbed.h"
 #include "lab/sim/barrier.h"
+#include "lab/sim/sim_cluster.h"
 #include "lab/sim/sim_group.h"
 #include "layout/view.h"
 

@@ -11,13 +11,14 @@
 
 #include "env/sim/device/hdd.h"
 #include "lab/experiments/orchestra/program.h"
-#include "lab/experiments/window/testbed.h"
+#include "lab/report/numbers.h"
+#include "lab/sim/sim_cluster.h"
 #include "policy/request/window_options.h"
 
 namespace tutti::orchestra {
 namespace {
 
-constexpr Nanos kWakeJitter = 200_us;
+constexpr Nanos kWakeJitter = 150_us;
 constexpr double kFirstPlace = 0.73;  // of the disk
 
 SimClusterOptions cluster_of(const RunSpec& spec) {
@@ -26,9 +27,12 @@ SimClusterOptions cluster_of(const RunSpec& spec) {
   options.servers = kServers;
   options.client_nodes = kNodes;
   options.nic = NicModel::gigabit_ethernet();
+  options.nic.latency = 150_us;
+  options.nic.jitter = 20_us;
+  options.nic.per_message = 25_us;
   options.fabric.wake_jitter = kWakeJitter;
   options.policy = spec.policy;
-  options.coordinated = spec.policy.starts_with(kOrchestrated);
+  options.coordinated = spec.policy.starts_with(tutti::kOrchestrated);
   SimStorageOptions& storage = options.storage;
   storage.device = SimDevice::hdd;
   storage.hdd = disk_of_2007();
@@ -219,12 +223,12 @@ std::string_view column_name(std::size_t column) {
 }
 
 std::string orchestrated(std::string_view parameters) {
-  return for_device(fmt::format("{}{}", kOrchestrated, parameters), true);
+  return for_device(fmt::format("{}{}", tutti::kOrchestrated, parameters), true);
 }
 
 std::string policy_of(std::size_t column) {
   if (column == kWindow) return for_device("window", true);
-  return column == kOrchestrated ? orchestrated() : "fcfs;dispatch_depth=16";
+  return column == kSliced ? orchestrated() : "fcfs;dispatch_depth=16";
 }
 
 RunSpec in_column(RunSpec spec, std::size_t column) {
@@ -299,15 +303,15 @@ const Points::Cell& Points::cell(std::size_t point, std::size_t column) const {
 }
 
 double Points::gain(std::size_t point) const {
-  return cell(point, kOrchestrated).rate() / cell(point, kFcfs).rate() - 1;
+  return cell(point, kSliced).rate() / cell(point, kFcfs).rate() - 1;
 }
 
 double Points::worst_ratio(bool same_read_ahead) const {
   double worst = 1e9;
   for (const Cell& own : cells_) {
-    if (own.column != kOrchestrated) continue;
+    if (own.column != kSliced) continue;
     for (const Cell& other : cells_) {
-      if (other.point != own.point || other.column >= kOrchestrated) continue;
+      if (other.point != own.point || other.column >= kSliced) continue;
       if (same_read_ahead && other.column == kReadAhead) continue;
       worst = std::min(worst, own.rate() / other.rate());
     }
