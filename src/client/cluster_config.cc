@@ -15,6 +15,7 @@
 
 #include "base/config.h"
 #include "env/real/network/address.h"
+#include "policy/collective/plan.h"
 #include "policy/request/policy.h"
 
 namespace tutti {
@@ -61,8 +62,20 @@ Result<std::string> absolute_address(const std::string& address, const std::file
                 fmt::format("'{}' is not an address; write \"unix:PATH\" or \"tcp:HOST:PORT\"", address));
 }
 
+const std::vector<std::string>& gate_orders() {
+  static const std::vector<std::string> kOrders = {"auto", "preserved", "overtaking"};
+  return kOrders;
+}
+
 void read_servers(ConfigReader& file, ClusterConfig& config) {
-  for (const char* key : {"id", "meta", "data"}) file.require(key);
+  file.require("id");
+  const bool gate_only = file.has("coordinator") && !file.has("meta") && !file.has("data");
+  if (gate_only) {
+    config.id = file.identifier("id", 0);
+    config.coordinator = file.string("coordinator");
+    return;
+  }
+  for (const char* key : {"meta", "data"}) file.require(key);
   config.id = file.identifier("id", 0);
   config.meta = file.string("meta");
   config.coordinator = file.string("coordinator");
@@ -85,6 +98,13 @@ void read_service(ConfigReader& file, ClusterConfig& config) {
   if (config.stripe_count > config.servers()) {
     file.fail("stripe_count", fmt::format("there are only {} data servers", config.servers()));
   }
+  config.target_order = file.string("target_order", config.target_order);
+  if (const auto order = make_target_order(config.target_order); !order.ok()) {
+    file.fail("target_order", order.status().message());
+  }
+  config.schedule_block = file.bytes("schedule_block", config.schedule_block, kLeastBlock, kMostBlock);
+  config.pieces_in_flight =
+      file.integer("pieces_in_flight", 0, 0, static_cast<std::int64_t>(kMostInFlight));
   config.log_level = file.choice("log_level", config.log_level, levels());
   config.mover = file.choice("mover", config.mover, movers());
   config.device = file.choice("device", config.device, modelled_devices());
@@ -99,6 +119,9 @@ void read_service(ConfigReader& file, ClusterConfig& config) {
   config.queue_memory = file.bytes("queue_memory", config.queue_memory, 1_MiB, 16384_GiB);
   config.read_grant = file.bytes("read_grant", config.read_grant, 0_B, 1_GiB);
   config.metadata_limit = file.bytes("metadata_limit", config.metadata_limit, 1_MiB, 16384_GiB);
+  config.gate_order = file.choice("gate_order", config.gate_order, gate_orders());
+  config.gate_lease = file.duration("gate_lease", config.gate_lease, 1_s, 3600_s);
+  config.gate_limit = file.duration("gate_limit", config.gate_limit, 0_s, 604800_s);
 }
 
 // A key that may hold anything.
@@ -146,6 +169,9 @@ void read_identity(ConfigReader& file, const std::filesystem::path& directory, C
   config.run_directory = absolute_path(file.string("run_directory", "run"), directory);
   config.munge_socket = file.string("munge_socket");
   config.protect = file.choice("protect", config.protect, protections());
+  config.collective = file.string("collective", config.collective);
+  if (const auto plan = make_collective_plan(config.collective); !plan.ok())
+    file.fail("collective", plan.status().message());
   config.server_uid =
       static_cast<std::uint32_t>(file.integer("server_uid", config.server_uid, 0, UINT32_MAX));
 }
@@ -208,6 +234,8 @@ std::string identity_text(const ClusterConfig& config, const std::filesystem::pa
   }
   if (!config.munge_socket.empty()) text += fmt::format("munge_socket = \"{}\"\n", config.munge_socket);
   if (config.protect != ClusterConfig().protect) text += fmt::format("protect = \"{}\"\n", config.protect);
+  if (config.collective != ClusterConfig().collective)
+    text += fmt::format("collective = \"{}\"\n", config.collective);
   if (config.auth == "munge") text += fmt::format("server_uid = {}\n", config.server_uid);
   return text;
 }
@@ -281,6 +309,18 @@ Status ClusterConfig::save(const std::string& path, std::uint32_t mode) const {
       coordinator.empty()
           ? ""
           : fmt::format("coordinator = \"{}\"   # unset: the metadata server is it\n", coordinator);
+  const std::string gate =
+      fmt::format("gate_order = \"{}\"      # of turns at the gate: auto, preserved, overtaking\n"
+                  "gate_lease = \"{}s\"        # a job that is silent for longer loses its turn\n"
+                  "gate_limit = \"{}s\"        # who has waited so long goes on without a turn; 0s: nobody\n",
+                  gate_order, gate_lease.count() / 1'000'000'000, gate_limit.count() / 1'000'000'000);
+  if (!has_files()) {
+    const std::string text = fmt::format(
+        "# A Tutti coordinator without a file system: its gate says which jobs write now (`tutti gate serve`).\n"
+        "format = {}\nid = \"0x{:016x}\"\ncoordinator = \"{}\"\nlog_level = \"{}\"\n{}",
+        kStateFormat, id, coordinator, log_level, gate);
+    return replace_file(path, text + identity_text(*this, std::filesystem::path(path).parent_path()), mode);
+  }
   const std::string text = fmt::format(
       R"(# A Tutti cluster. Daemons read it when they start: after a change, `tutti down` and `tutti up`.
 format = {}
@@ -294,6 +334,8 @@ meta = "{}"
 policy = "{}"          # order of requests in the data servers
 stripe_size = {}       # bytes, default of new files
 stripe_count = {}          # servers a new file is spread over; 0: all
+target_order = "{}"      # in which clients visit the servers: auto, alternate, first, random, hash, load
+schedule_block = {}    # bytes that a client sends to a server at a time, at most
 log_level = "{}"        # debug, info, warn, error
 mover = "{}"       # bulk data: automatic, cma (cross-memory attach), socket
 device = "{}"           # a modelled disk under the data servers, in real time: none, hdd, ssd
@@ -307,12 +349,15 @@ queue_memory = {}
 read_grant = {}    # how far local readers of objects in memory read on without asking, while nobody waits
 metadata_limit = {}
 )",
-      kStateFormat, id, meta, alone, servers, policy, stripe_size.count(), stripe_count, log_level, mover,
+      kStateFormat, id, meta, alone, servers, policy, stripe_size.count(), stripe_count, target_order,
+      schedule_block.count(), log_level, mover,
       device, checksums, capability_lifetime.count() / 1'000'000'000, open_grace.count() / 1'000'000'000,
       max_request_age.count() / 1'000'000'000, max_queued, max_queued_per_session, queue_memory.count(),
       read_grant.count(), metadata_limit.count());
+  const std::string visiting =
+      pieces_in_flight != 0 ? fmt::format("pieces_in_flight = {}\n", pieces_in_flight) : "";
   const std::string identity = identity_text(*this, std::filesystem::path(path).parent_path());
-  return replace_file(path, text + identity + applications_text(applications), mode);
+  return replace_file(path, text + visiting + gate + identity + applications_text(applications), mode);
 }
 
 ApplicationRange ClusterConfig::application_range(const std::string& program) const {
@@ -338,6 +383,16 @@ SocketOptions ClusterConfig::socket_options(Log log) const {
   name(meta, "meta");
   name(coordinator, "coordinator");
   for (std::size_t i = 0; i < data.size(); ++i) name(data[i], fmt::format("data.{}", i));
+  return options;
+}
+
+gate::LockOptions ClusterConfig::gate_options() const {
+  gate::LockOptions options;
+  options.order = gate_order == "preserved"    ? gate::Order::preserved
+                  : gate_order == "overtaking" ? gate::Order::overtaking
+                                               : gate::Order::learned;
+  options.lease = options.grace = gate_lease;
+  if (gate_limit > 0_s) options.most_blocked = gate_limit;
   return options;
 }
 

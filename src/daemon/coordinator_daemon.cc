@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "daemon/gate_state.h"
 #include "env/real/kv/lmdb_kv.h"
 #include "server/coordinator/coordinator_server.h"
 
@@ -29,8 +30,10 @@ Status serve_coordinator(Daemon& daemon) {
   lmdb.create = false;
   auto kv = LmdbKv::open(daemon.loop, daemon.state.store_path(daemon.name), lmdb);
   if (!kv.ok()) return kv.status();
+  auto gate_state = open_gate_state(daemon);
+  if (!gate_state.ok()) return gate_state.status();
   const std::uint32_t owner = config.owner ? config.owner->uid : ::geteuid();
-  CoordinatorServer server(daemon.env(), **kv, daemon.key, config.id, {config.data, config.policy, owner});
+  CoordinatorServer server(daemon.env(), **kv, daemon.key, config.id, {config.data, config.policy, owner, config.gate_options(), gate_state->get()});
   TUTTI_TRY(daemon.loop.run(server.open()));
   auto listeners = listen(daemon, config.coordinator);
   if (!listeners.ok()) return listeners.status();

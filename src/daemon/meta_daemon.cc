@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "daemon/gate_state.h"
 #include "daemon/metadata_options.h"
 #include "env/real/kv/lmdb_kv.h"
 #include "server/meta/meta_server.h"
@@ -17,6 +18,7 @@ MetaServerOptions metadata_options(const ClusterConfig& config) {
   options.stripe_size = config.stripe_size;
   options.stripe_count = config.stripe_count;
   options.policy = config.policy;
+  options.gate = config.gate_options();
   options.coordinator = config.coordinator;
   options.capability_lifetime = config.capability_lifetime;
   options.open_grace = config.open_grace;
@@ -35,6 +37,13 @@ Status serve_meta(Daemon& daemon) {
   MetaServerOptions options = metadata_options(config);
   options.create = false;
   options.enrol = true;
+  std::unique_ptr<Kv> gate_state;
+  if (config.coordinator.empty()) {
+    auto opened = open_gate_state(daemon);
+    if (!opened.ok()) return opened.status();
+    gate_state = *std::move(opened);
+    options.gate_state = gate_state.get();
+  }
   MetaServer server(daemon.env(), **kv, daemon.key, options);
   TUTTI_TRY(daemon.loop.run(server.open()));
   auto listeners = listen(daemon, config.meta);

@@ -208,6 +208,9 @@ class Store {
   // think again in between. A guess either way does no harm.
   [[nodiscard]] virtual bool cold(ObjectId object) const = 0;
   virtual Task<void> warm(ObjectId object) = 0;
+  // Brings bytes from the device into memory, so that reads that follow soon need not wait for it. Ends when they are
+  // there, as far as the store can tell. A hint: what is not there is left out, and nothing fails.
+  virtual Task<void> prefetch(ObjectId /*object*/, std::span<const Extent> /*extents*/) { co_return; }
   // The object in a form that others on this host may read, if its bytes are in memory for good: a reader never waits
   // for a device. No file: it is not shared.
   virtual SharedObject share(ObjectId object) = 0;

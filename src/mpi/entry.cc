@@ -4,6 +4,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "mpi/gate.h"
 #include "mpi/library.h"
 
 namespace tutti::mpi {
@@ -27,6 +28,10 @@ void* find(const char* name) {
   if (std::strcmp(name, "PMPI_" #function) == 0) return reinterpret_cast<void*>(&entry::function);
   TUTTI_MPI_PRESENT(TUTTI_FIND)
 #undef TUTTI_FIND
+  if (std::strcmp(name, "tutti_gate_begin") == 0) return reinterpret_cast<void*>(&gate_begin);
+  if (std::strcmp(name, "tutti_gate_end") == 0) return reinterpret_cast<void*>(&gate_end);
+  if (std::strcmp(name, "tutti_gate_begin_file") == 0) return reinterpret_cast<void*>(&gate_begin_file);
+  if (std::strcmp(name, "tutti_gate_end_file") == 0) return reinterpret_cast<void*>(&gate_end_file);
   return nullptr;
 }
 

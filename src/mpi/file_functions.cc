@@ -1,6 +1,7 @@
 // The functions of MPI's file chapter other than reads and writes, and those that begin and end a program.
 #include "mpi/errors.h"
 #include "mpi/file.h"
+#include "mpi/gate.h"
 #include "mpi/library.h"
 #include "mpi/runtime.h"
 
@@ -23,6 +24,29 @@ int outcome_of_size(Runtime& runtime, File& file, MPI_Offset size, const Status&
   const bool same = largest.ok() && smallest.ok() && *largest == -*smallest;
   return same ? file.outcome(status) : file.raise(MPI_ERR_NOT_SAME);
 }
+
+std::vector<std::uint32_t> servers_of(const Layout& layout) {
+  std::vector<std::uint32_t> servers;
+  for (std::uint32_t i = 0; i < layout.stripe_count; ++i)
+    servers.push_back((layout.first_server + i) % layout.server_total);
+  return servers;
+}
+
+// The turn of a file ends after it was closed.
+class GateClosing {
+ public:
+  explicit GateClosing(MPI_File file) {
+    if (gate_scope() != GateScope::none) way_ = Gates::get().take(file);
+  }
+  GateClosing(const GateClosing&) = delete;
+  GateClosing& operator=(const GateClosing&) = delete;
+  ~GateClosing() {
+    if (way_) way_->end();
+  }
+
+ private:
+  std::unique_ptr<GateWay> way_;
+};
 
 int begin_program(int code) {
   if (code == MPI_SUCCESS) Runtime::get().start();
@@ -50,12 +74,26 @@ int Init_thread(int* argc, char*** argv, int required, int* provided) {
 
 int File_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) {
   const auto path = path_on_tutti(filename);
-  if (!path) return library().File_open(comm, filename, amode, info, fh);
-  const Call call;
-  return File::open(call.runtime, comm, *path, amode, info, fh);
+  std::unique_ptr<GateWay> way = gate_way(comm, filename, amode);
+  const bool turn = way && gate_scope() == GateScope::file;
+  // On Tutti the file says which servers it is on, and opening it moves no bytes.
+  if (turn && !path) way->begin();
+  int code = MPI_SUCCESS;
+  if (!path) {
+    code = library().File_open(comm, filename, amode, info, fh);
+  } else {
+    const Call call;
+    code = File::open(call.runtime, comm, *path, amode, info, fh);
+    if (code == MPI_SUCCESS && way) way->set_servers(servers_of(call.runtime.find(*fh)->file().layout()));
+  }
+  if (!way || code != MPI_SUCCESS) return code;
+  if (turn && path) way->begin();
+  Gates::get().add(*fh, std::move(way));
+  return code;
 }
 
 int File_close(MPI_File* fh) {
+  const GateClosing closing(*fh);
   const auto ours = [&](Runtime& runtime, File& file) {
     const int code = file.close();
     const MPI_File handle = std::exchange(*fh, MPI_FILE_NULL);

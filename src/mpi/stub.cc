@@ -140,4 +140,16 @@ extern "C" {
     return entry(kCount + k##name)(a, b, c, d, e, f);                             \
   }
 TUTTI_MPI_ALL(TUTTI_FORWARD)
+
+// Turns that a program takes itself (tutti/gate_mpi.h). Without an implementation it has them at once.
+#define TUTTI_FORWARD_GATE(name)                                                             \
+  TUTTI_EXPORT long name(long a, long b, long c) {                                           \
+    pthread_once(&once, &find_library);                                                      \
+    void* function = found.lookup != nullptr ? found.lookup(#name, found.mpi) : nullptr;     \
+    return function != nullptr ? reinterpret_cast<Function>(function)(a, b, c, 0, 0, 0) : 0; \
+  }
+TUTTI_FORWARD_GATE(tutti_gate_begin)
+TUTTI_FORWARD_GATE(tutti_gate_end)
+TUTTI_FORWARD_GATE(tutti_gate_begin_file)
+TUTTI_FORWARD_GATE(tutti_gate_end_file)
 }

@@ -1,5 +1,6 @@
 // The reads and writes of MPI's file chapter: one line for each, in families that differ in their arguments only.
 #include "mpi/file.h"
+#include "mpi/gate.h"
 #include "mpi/library.h"
 #include "mpi/runtime.h"
 
@@ -15,6 +16,33 @@ constexpr Form write_form(FilePointer pointer) { return {true, false, pointer}; 
 constexpr Form read_all_form(FilePointer pointer) { return {false, true, pointer}; }
 constexpr Form write_all_form(FilePointer pointer) { return {true, true, pointer}; }
 
+// Counts what a write has written when it has returned.
+struct Writing {
+  Writing(const Form& form, MPI_Count elements, MPI_Datatype element)
+      : counts(form.write), count(elements), type(element) {}
+  Writing(const Writing&) = delete;
+  Writing& operator=(const Writing&) = delete;
+  ~Writing() {
+    if (counts) note_written(count, type);
+  }
+  bool counts;
+  MPI_Count count;
+  MPI_Datatype type;
+};
+
+struct GateCallEnd {
+  GateCallEnd(MPI_File handle, bool turn) : file(handle), ends(turn) {}
+  GateCallEnd(const GateCallEnd&) = delete;
+  GateCallEnd& operator=(const GateCallEnd&) = delete;
+  ~GateCallEnd() {
+    if (ends) GateCall::end(file);
+  }
+  MPI_File file;
+  bool ends;
+};
+
+bool takes_turn(const Form& form) { return form.write && form.collective; }
+
 }  // namespace
 
 // The lock is not held in a call of the MPI library's, see file_functions.cc.
@@ -28,11 +56,15 @@ constexpr Form write_all_form(FilePointer pointer) { return {true, true, pointer
 #define TUTTI_BLOCKING_AT(name, form, address, number)                                   \
   int name(MPI_File fh, MPI_Offset offset, address buf, number count, MPI_Datatype type, \
            MPI_Status* status) {                                                         \
+    const GateCall turn(fh, takes_turn(form));                                           \
+    const Writing writing(form, count, type);                                            \
     TUTTI_DISPATCH(fh, transfer(form, offset, {buf, count, type}, status),               \
                    name(fh, offset, buf, count, type, status));                          \
   }
 #define TUTTI_BLOCKING(name, form, address, number)                                                        \
   int name(MPI_File fh, address buf, number count, MPI_Datatype type, MPI_Status* status) {                \
+    const GateCall turn(fh, takes_turn(form));                                                             \
+    const Writing writing(form, count, type);                                                              \
     TUTTI_DISPATCH(fh, transfer(form, 0, {buf, count, type}, status), name(fh, buf, count, type, status)); \
   }
 #define TUTTI_STARTING_AT(name, form, address, number)                                   \
@@ -47,14 +79,21 @@ constexpr Form write_all_form(FilePointer pointer) { return {true, true, pointer
   }
 #define TUTTI_BEGIN_AT(name, form, address, number)                                                  \
   int name(MPI_File fh, MPI_Offset offset, address buf, number count, MPI_Datatype type) {           \
+    GateCall turn(fh, takes_turn(form));                                                             \
+    turn.keep();                                                                                     \
+    const Writing writing(form, count, type);                                                        \
     TUTTI_DISPATCH(fh, begin(form, offset, {buf, count, type}), name(fh, offset, buf, count, type)); \
   }
 #define TUTTI_BEGIN(name, form, address, number)                                        \
   int name(MPI_File fh, address buf, number count, MPI_Datatype type) {                 \
+    GateCall turn(fh, takes_turn(form));                                                \
+    turn.keep();                                                                        \
+    const Writing writing(form, count, type);                                           \
     TUTTI_DISPATCH(fh, begin(form, 0, {buf, count, type}), name(fh, buf, count, type)); \
   }
 #define TUTTI_END(name, form, address)                            \
   int name(MPI_File fh, address buf, MPI_Status* status) {        \
+    const GateCallEnd turn(fh, takes_turn(form));                 \
     TUTTI_DISPATCH(fh, end(form, status), name(fh, buf, status)); \
   }
 

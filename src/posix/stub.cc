@@ -19,9 +19,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "posix/next_function.h"
 #include "posix/operations.h"
-
-#define TUTTI_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace {
 
@@ -77,25 +76,6 @@ const char* on_tutti(const char* name) {
 }
 
 bool is_ours(int fd) { return fd >= 0 && fd < kMostDescriptors && ours[fd].load(std::memory_order_acquire); }
-
-// The C library's own function of this name.
-template <typename Function>
-Function next(std::atomic<Function>& cache, const char* name) {
-  Function function = cache.load(std::memory_order_acquire);
-  if (function != nullptr) return function;
-  function = reinterpret_cast<Function>(::dlsym(RTLD_NEXT, name));
-  if (function == nullptr) {
-    std::fprintf(stderr, "tutti: the C library has no %s\n", name);
-    std::abort();
-  }
-  cache.store(function, std::memory_order_release);
-  return function;
-}
-#define TUTTI_NEXT(name)                        \
-  ([]() -> decltype(&name) {                    \
-    static std::atomic<decltype(&name)> cache;  \
-    return next<decltype(&name)>(cache, #name); \
-  }())
 
 int open_ours(const char* path, int flags, mode_t mode) {
   const Operations* op = operations();

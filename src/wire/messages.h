@@ -36,6 +36,8 @@ enum class Type : std::uint16_t {
   fence = 89,
   list_objects = 90,
   scrub = 91,
+  view = 92,
+  prefetch = 93,
   policy_change = 95,
   advice = 96,
   open = 100,
@@ -59,6 +61,10 @@ enum class Type : std::uint16_t {
   join = 130,
   statistics = 131,
   enrol = 132,
+  gate_ask = 140,
+  gate_release = 141,
+  gate_renew = 142,
+  gate_status = 143,
 };
 inline constexpr std::uint16_t kReplyBit = 0x8000;
 constexpr std::uint16_t request_type(Type type) { return static_cast<std::uint16_t>(type); }
@@ -109,6 +115,15 @@ enum CounterOp : std::uint8_t {
   kCounterMake = 4,  // with this value, unless it is there; the answer is its value
 };
 
+// What became of an ask for a turn.
+enum GateState : std::uint8_t {
+  kGateWaiting = 0,
+  kGateGranted = 1,
+  kGateBlocked = 2,  // it goes on without a grant: it has waited long enough,
+  kGateHolding = 3,  // or it holds something else, and nobody waits holding
+  kGateGone = 4,     // not known: released, or the lease is over
+};
+
 // As a time to set: the server's present. Whoever may write the file may set this, other times only its owner.
 inline constexpr std::int64_t kTimeNow = INT64_MIN;
 // As a stripe count: all data servers.
@@ -121,8 +136,10 @@ inline constexpr std::size_t kMaxPath = 4096;
 inline constexpr std::size_t kMaxPolicy = 1024;              // bytes of a policy's name with its parameters
 inline constexpr std::size_t kMaxExtents = 4096;             // of one transfer request
 inline constexpr std::size_t kMaxSegments = 4096;            // of one transfer request
+inline constexpr std::size_t kMaxView = 64U << 10U;          // bytes of an encoded filetype
 inline constexpr std::uint64_t kMaxTransfer = 64ULL << 20U;  // bytes of one transfer request
 inline constexpr std::uint64_t kMaxOffset = 1ULL << 62U;     // end of the largest object or file
+inline constexpr std::uint64_t kMaxPrefetch = 64ULL << 20U;  // bytes that a session has queued to be fetched ahead
 inline constexpr std::uint32_t kMaxInline = 16U << 10U;
 inline constexpr std::uint32_t kMaxListEntries = 1000;
 inline constexpr std::uint32_t kMaxListObjects = 4096;
@@ -132,6 +149,9 @@ inline constexpr std::size_t kMaxSlices = 4096;           // of one advice
 inline constexpr std::size_t kMaxPlan = 64;               // steps of one advice
 inline constexpr std::size_t kMaxRemoved = 4096;          // files of one removal
 inline constexpr std::size_t kMaxStatistics = 256;        // applications in one message
+inline constexpr std::size_t kMaxGateResources = 4096;     // of one ask
+inline constexpr std::size_t kMaxGateName = 255;           // bytes of a resource, program or label
+inline constexpr std::size_t kMaxGateNumbers = 4096;       // of one renewal
 inline constexpr std::uint64_t kRootInode = 1;
 inline constexpr std::uint32_t kAdviceVersion = 1;
 // On the session of a data server with the coordinator both sides ask. The coordinator's ids begin here, so that they

@@ -16,6 +16,7 @@
 #include <sstream>
 
 #include "cli/bench/bench_peer.h"
+#include "cli/bench/pingpong.h"
 #include "cli/client.h"
 #include "cli/output.h"
 
@@ -23,29 +24,6 @@ namespace tutti::cli {
 namespace {
 
 constexpr std::size_t kSmallRead = 4096;
-
-struct Percentiles {
-  double p50 = 0;
-  double p99 = 0;
-};
-
-Percentiles percentiles(std::vector<std::int64_t>& samples) {
-  std::sort(samples.begin(), samples.end());
-  const auto at = [&](double share) {
-    return static_cast<double>(
-        samples[static_cast<std::size_t>(share * static_cast<double>(samples.size() - 1))]);
-  };
-  return {at(0.5), at(0.99)};
-}
-
-// Answers every message with itself until the peer is gone.
-[[noreturn]] void echo(int fd) {
-  std::array<char, 64> message{};
-  for (;;) {
-    const ssize_t got = ::read(fd, message.data(), message.size());
-    if (got <= 0 || ::write(fd, message.data(), static_cast<std::size_t>(got)) != got) ::_exit(0);
-  }
-}
 
 class Worker {
  public:
@@ -246,35 +224,9 @@ class Worker {
   }
 
   Result<std::string> pingpong(std::size_t count, int cpu) {
-    std::array<int, 2> ends{};
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-      return Status::from_errno(errno, "make a socket pair");
-    }
-    const Fd here(ends[0]);
-    const pid_t child = ::fork();
-    if (child < 0) return Status::from_errno(errno, "fork");
-    if (child == 0) {
-      ::close(ends[0]);
-      if (!pin_process(0, cpu).ok()) ::_exit(1);
-      echo(ends[1]);
-    }
-    ::close(ends[1]);
-    std::vector<std::int64_t> samples(count);
-    std::array<char, 64> message{};
-    Clock& clock = client_.loop().clock();
-    bool lost = false;
-    for (auto& sample : samples) {
-      const Nanos started = clock.now();
-      lost = lost ||
-             ::write(here.get(), message.data(), message.size()) != static_cast<ssize_t>(message.size()) ||
-             ::read(here.get(), message.data(), message.size()) <= 0;
-      sample = (clock.now() - started).count();
-    }
-    ::shutdown(here.get(), SHUT_RDWR);
-    ::waitpid(child, nullptr, 0);
-    if (lost) return Status(Code::unavailable, "the ping-pong's child is gone");
-    const Percentiles found = percentiles(samples);
-    return fmt::format("{} {}", found.p50, found.p99);
+    const auto found = bare_pingpong(client_.loop().clock(), count, cpu);
+    if (!found.ok()) return found.status();
+    return fmt::format("{} {}", found->p50, found->p99);
   }
 
   Client& client_;

@@ -58,6 +58,9 @@ Status RealClient::connect() {
 
 Status RealClient::connect(const ClusterConfig& config) {
   if (connection_) return {};
+  if (!config.has_files()) {
+    return {Code::invalid, "the cluster has a gate and no file system: use `tutti gate`, or name another with --cluster"};
+  }
   const auto wait = patience();
   if (!wait.ok()) return wait.status();
   if (const auto chosen = application(); !chosen.ok()) return chosen.status();
@@ -65,6 +68,9 @@ Status RealClient::connect(const ClusterConfig& config) {
   connection_->options.patience = *wait;
   connection_->options.job = options_.job;
   connection_->options.program = options_.program;
+  connection_->options.target_order = config.target_order;
+  connection_->options.piece = config.schedule_block;
+  connection_->options.pieces_in_flight = static_cast<std::size_t>(config.pieces_in_flight);
   connection_->options.application_range = config.application_range(options_.program);
   return {};
 }

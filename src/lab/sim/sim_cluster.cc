@@ -26,8 +26,14 @@ struct SimCluster::MetaProcess {
   MetaProcess(SimCluster& cluster, Random own)
       : random(own),
         server({cluster.clock(meta_node()), cluster.fabric_.node(meta_node()), random, cluster.options_.log},
-               *cluster.kv_, cluster.key_, cluster.options_.meta),
+               *cluster.kv_, cluster.key_, meta_options(cluster)),
         scope(cluster.simulation_.executor()) {}
+  static MetaServerOptions meta_options(const SimCluster& cluster) {
+    MetaServerOptions options = cluster.options_.meta;
+    options.gate = cluster.options_.gate;
+    options.gate_state = cluster.gate_state_.get();
+    return options;
+  }
   Random random;
   MetaServer server;
   bool ready = false;
@@ -40,7 +46,8 @@ struct SimCluster::CoordinatorProcess {
         server({cluster.clock(cluster.coordinator_node()), cluster.fabric_.node(cluster.coordinator_node()),
                 random, cluster.options_.log},
                *cluster.coordinator_kv_, cluster.key_, cluster.map_.id,
-               {cluster.map_.data, cluster.options_.meta.policy, cluster.options_.meta.root_uid}),
+               {cluster.map_.data, cluster.options_.meta.policy, cluster.options_.meta.root_uid,
+                cluster.options_.gate, cluster.gate_state_.get()}),
         scope(cluster.simulation_.executor()) {}
   Random random;
   CoordinatorServer server;
@@ -123,6 +130,7 @@ SimCluster::SimCluster(const SimClusterOptions& options)
   options_.meta.policy = options_.policy_maker ? "fcfs" : options_.policy;
   kv_ = std::make_unique<MemoryKv>(clock(meta_node()), MemoryKvOptions{options_.metadata_sync},
                                    simulation_.random().fork());
+  clear_gate_state();
   if (options_.coordinator_alone) {
     map_.coordinator = SimNetwork::address(coordinator_node(), kService);
     options_.meta.coordinator = map_.coordinator;
@@ -215,10 +223,12 @@ void SimCluster::lose_power_meta() {
   fabric_.down(meta_node());
   meta_.reset();
   kv_->crash();
+  if (!options_.coordinator_alone) clear_gate_state();
 }
 
 void SimCluster::start_coordinator() {
   if (!options_.coordinator_alone || coordinator_) return;
+  fabric_.up(coordinator_node());
   auto listener = fabric_.node(coordinator_node()).listen(map_.coordinator);
   if (!listener.ok()) return fail(listener.status().with_context("coordinator"));
   coordinator_ = std::make_unique<CoordinatorProcess>(*this, simulation_.random().fork());
@@ -226,6 +236,17 @@ void SimCluster::start_coordinator() {
 }
 
 void SimCluster::stop_coordinator() { coordinator_.reset(); }
+
+void SimCluster::lose_power_coordinator() {
+  if (!options_.coordinator_alone) return lose_power_meta();
+  fabric_.down(coordinator_node());
+  coordinator_.reset();
+  coordinator_kv_->crash();
+  clear_gate_state();
+}
+
+// What is not synced takes place in the call, and goes with the power.
+void SimCluster::clear_gate_state() { gate_state_ = std::make_unique<MemoryKv>(clock(coordinator_node())); }
 
 Coordinator* SimCluster::coordinator() {
   if (options_.coordinator_alone) return coordinator_ ? &coordinator_->server.coordinator() : nullptr;

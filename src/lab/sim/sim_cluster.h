@@ -46,6 +46,7 @@ struct SimClusterOptions {
   // real world. It has keep-alives, so the simulation never runs dry. Without, they keep the policy they were made with.
   bool coordinated = false;
   bool coordinator_alone = false;  // on a node of its own
+  gate::LockOptions gate;          // of the coordinator
   bool enrol = false;  // data servers show their stores to the metadata server, as in the real world
   Log log;             // of all servers and clients
 };
@@ -106,6 +107,7 @@ class SimCluster {
   // Of a coordinator that is alone.
   void start_coordinator();
   void stop_coordinator();
+  void lose_power_coordinator();
   [[nodiscard]] bool coordinator_running() const { return coordinator_ != nullptr; }
   void start_data(std::uint32_t server);
   void stop_data(std::uint32_t server);
@@ -134,6 +136,7 @@ class SimCluster {
   struct CoordinatorProcess;
   struct DataProcess;
   explicit SimCluster(const SimClusterOptions& options);
+  void clear_gate_state();
   void fail(Status status);
   static Task<void> run_meta(SimCluster& cluster, MetaProcess& process, std::unique_ptr<Listener> listener);
   static Task<void> run_meta_refusal(SimCluster& cluster, MetaProcess& process);
@@ -151,6 +154,7 @@ class SimCluster {
   std::vector<std::unique_ptr<SimClock>> clocks_;  // by node
   std::unique_ptr<MemoryKv> kv_;
   std::unique_ptr<MemoryKv> coordinator_kv_;  // of one that is alone
+  std::unique_ptr<MemoryKv> gate_state_;      // of whoever is the coordinator: gone with the power
   std::vector<std::unique_ptr<SimStorage>> storage_;
   std::vector<std::unique_ptr<SimStorage>> aside_;  // taken out by exchange_storage(), by data server
   std::vector<std::uint64_t> losses_;               // of power, by data server

@@ -6,8 +6,9 @@
 //   - Two requests that touch the same bytes, one of them to write, are never in service at once and are served in the
 //     order of arrival. One that has to wait for another enters the order when nobody is in its way any more.
 //   - At most dispatch_depth requests are in service at once.
-//   - Requests are dispatched whole. One that comes back unfinished (the way to its object was asked for) goes on at
-//     once and is not ordered again: it costs one token, one draw, one place in a batch.
+//   - Requests are dispatched whole, unless the order names a quantum. One that comes back unfinished (the way to its object
+//     was asked for) goes on at once and is not ordered again: it costs one token, one draw, one place in a batch. An order
+//     in quanta says that it orders again.
 // So the oldest request of a server is never held up here, and an order that serves all that has entered serves all.
 #pragma once
 
@@ -45,8 +46,11 @@ class GuardedPolicy : public RequestPolicy {
   struct Choice {
     Handle handle = kNone;
     Nanos until = Nanos::max();
-    static Choice dispatch(Handle handle) { return {handle, Nanos::max()}; }
-    static Choice wait(Nanos until) { return {kNone, until}; }
+    Bytes quantum = Bytes::max();
+    static Choice dispatch(Handle handle, Bytes quantum = Bytes::max()) {
+      return {handle, Nanos::max(), quantum};
+    }
+    static Choice wait(Nanos until) { return {kNone, until, Bytes::max()}; }
     static Choice nobody() { return {}; }
   };
 
@@ -60,6 +64,8 @@ class GuardedPolicy : public RequestPolicy {
   virtual void enter(Handle handle, Nanos now) = 0;
   virtual Choice choose(Nanos now) = 0;
   virtual void left(Handle handle, Nanos now) = 0;
+  // Whether a request that comes back unfinished enters the order again.
+  [[nodiscard]] virtual bool orders_again() const { return false; }
   // A request that choose() named is finished, or dropped before it was.
   virtual void ended(Handle /*handle*/, Nanos /*now*/) {}
 
@@ -81,7 +87,7 @@ class GuardedPolicy : public RequestPolicy {
   void stop_waiting(Handle handle);
   // It is gone: those who waited for it are admitted.
   void release(Handle handle, Nanos now);
-  Decision start(Handle handle);
+  Decision start(Handle handle, Bytes quantum = Bytes::max());
 
   std::uint64_t depth_;
   std::vector<Entry> entries_;  // by handle

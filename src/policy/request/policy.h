@@ -40,6 +40,11 @@ struct QueuedRequest {
   // What the client says its most loaded server has to move: of this operation, or of the whole burst of the
   // application; the same on all servers. 0: unknown.
   Bytes bottleneck;
+  // Of a client that has a rank: which of its group of `ranks` it is, and which of the file's servers this one is.
+  std::uint32_t rank = 0;
+  std::uint32_t ranks = 0;  // 0: it has none
+  std::uint32_t slot = 0;
+  std::uint32_t servers = 0;
 };
 
 struct Decision {

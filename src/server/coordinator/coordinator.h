@@ -4,6 +4,7 @@
 //   - the time: its wall clock is the cluster's, and whoever asks learns it (env/cluster_clock.h);
 //   - the request policy: the record, and changes on all data servers or on none (policy_keeper.h), and with `auto` the
 //     choice (guide.h), with `orchestrated` the time slices (conductor.h);
+//   - the gate: which jobs may write now (gate_service.h);
 //   - one lasting session with each data server (members.h), used for everything: samples of the time, steps of a change,
 //     advice downwards, statistics upwards, and the lease, which is the session itself.
 //
@@ -23,6 +24,7 @@
 #include "env/kv.h"
 #include "server/capability.h"
 #include "server/coordinator/conductor.h"
+#include "server/coordinator/gate_service.h"
 #include "server/coordinator/guide.h"
 #include "server/coordinator/members.h"
 #include "server/coordinator/policy_keeper.h"
@@ -33,6 +35,9 @@ struct CoordinatorOptions {
   std::vector<std::string> data_servers;  // addresses, in the order of their numbers
   std::string policy = "fcfs";            // as the cluster file says
   std::uint32_t owner = 0;                // uid that may change the policy, beside root
+  gate::LockOptions gate = {};
+  // Where the gate keeps who has a turn and who waits: survives the process, not a loss of power. Null: nowhere.
+  Kv* gate_state = nullptr;
 };
 
 class Coordinator {
@@ -52,6 +57,7 @@ class Coordinator {
   [[nodiscard]] const Members& members() const { return members_; }
   [[nodiscard]] const Guide& guide() const { return guide_; }
   [[nodiscard]] const Conductor& conductor() const { return conductor_; }
+  [[nodiscard]] GateService& gate() { return gate_; }
   [[nodiscard]] const ServerKey& key() const { return key_; }
   [[nodiscard]] Executor& executor() const { return env_.clock.executor(); }
   // Whether this user may change what holds for the cluster.
@@ -65,6 +71,7 @@ class Coordinator {
   PolicyKeeper policy_;
   Guide guide_;
   Conductor conductor_;
+  GateService gate_;
 };
 
 // The leases as they stand in a status reply.

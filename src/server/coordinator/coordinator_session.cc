@@ -10,7 +10,7 @@ CoordinatorSession::CoordinatorSession(Coordinator& coordinator, Connection& con
     : coordinator_(coordinator), connection_(connection), scope_(coordinator.executor()) {}
 
 bool CoordinatorSession::knows(std::uint16_t type) {
-  return type == wire::request_type(wire::Type::cluster) ||
+  return GateService::Peer::knows(type) || type == wire::request_type(wire::Type::cluster) ||
          type == wire::request_type(wire::Type::set_policy) || type == wire::request_type(wire::Type::join) ||
          type == wire::request_type(wire::Type::statistics) ||
          type == wire::reply_type(wire::Type::policy_change);
@@ -18,6 +18,10 @@ bool CoordinatorSession::knows(std::uint16_t type) {
 
 bool CoordinatorSession::handle(const Frame& frame) {
   if (member_) member_->heard();
+  if (GateService::Peer::knows(frame.type)) {
+    if (!gate_) gate_.emplace(coordinator_.gate(), connection_);
+    return gate_->handle(frame);
+  }
   if (frame.type == wire::reply_type(wire::Type::policy_change)) return member_ && member_->answered(frame);
   switch (static_cast<wire::Type>(frame.type)) {
     case wire::Type::cluster:

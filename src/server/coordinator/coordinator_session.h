@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "env/scope.h"
@@ -35,6 +36,7 @@ class CoordinatorSession {
   Coordinator& coordinator_;
   Connection& connection_;
   std::unique_ptr<Member> member_;  // once the peer has joined
+  std::optional<GateService::Peer> gate_;  // once the peer has asked
   Scope scope_;
 };
 

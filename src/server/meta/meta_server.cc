@@ -74,7 +74,8 @@ class MetaServer::Impl {
   Impl(Env env, Kv& kv, ServerKey key, MetaServerOptions options)
       : service_(env, kv, key, options), scope_(env.clock.executor()) {
     if (options.coordinator.empty()) {
-      CoordinatorOptions role{options.data_servers, options.policy, options.root_uid};
+      CoordinatorOptions role{options.data_servers, options.policy, options.root_uid, options.gate,
+                              options.gate_state};
       service_.coordinator = std::make_unique<Coordinator>(env, kv, key, std::move(role));
     } else {
       follower_ = std::make_unique<ClusterFollower>(env, PeerAddress{options.coordinator, options.cluster, 0},

@@ -30,6 +30,8 @@ struct MetaServerOptions {
   std::uint32_t stripe_count = 0;         // 0: all servers
   std::string policy = "fcfs";            // order of requests, as the cluster file says
   std::string coordinator;                // address of one that runs elsewhere; empty: it is here
+  gate::LockOptions gate = {};            // of the coordinator, as the rest of these two:
+  Kv* gate_state = nullptr;               // see CoordinatorOptions
   Nanos capability_lifetime = 3600_s;
   Nanos repeat_memory = 3600_s;  // how long the answer to a change is kept for a client that repeats it
   Nanos open_grace =

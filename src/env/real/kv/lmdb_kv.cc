@@ -198,7 +198,7 @@ Status LmdbKv::Impl::open(const std::string& directory, const LmdbOptions& optio
   TUTTI_TRY(opened(mdb_env_create(&environment_), "set up"));
   TUTTI_TRY(opened(mdb_env_set_mapsize(environment_, options.map_size.count()), "map"));
   // Readers belong to their transaction, not to a thread, so that several may be open at once.
-  in_memory_ = on_tmpfs(directory);
+  in_memory_ = on_tmpfs(directory) || !options.synced;
   const unsigned flags = MDB_NOTLS | (in_memory_ ? MDB_NOSYNC : 0U);
   TUTTI_TRY(opened(mdb_env_open(environment_, directory.c_str(), flags, kFileMode), "open"));
   int dead = 0;

@@ -7,7 +7,8 @@
 // be opened twice at the same time in one process.
 //
 // On tmpfs a commit waits for nothing, and waking a thread and being woken takes longer than the commit: there is no such
-// thread then. The loop commits what waits at the end of its turn, without syncs, which would save nothing there.
+// thread then. The loop commits what waits at the end of its turn, without syncs, which would save nothing there. The same
+// holds for a store that need not be synced.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,9 @@ namespace tutti {
 struct LmdbOptions {
   Bytes map_size = 64_GiB;  // the most the data may take; address space, not disk space
   bool create = true;       // makes the directory (not its parents) and the store if they are missing
+  // Whether updates are synced. A store whose updates are not survives the death of a process, and after a loss of power
+  // it may be unusable: its owner makes a new one then.
+  bool synced = true;
 };
 
 class LmdbKv final : public Kv {

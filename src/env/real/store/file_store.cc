@@ -76,6 +76,7 @@ class FileStore::Impl {
   Task<Status> remove(ObjectId object);
   Result<std::optional<Bytes>> length(ObjectId object);
   Result<std::optional<Bytes>> next_data(ObjectId object, Bytes offset);
+  void prefetch(ObjectId object, std::span<const Extent> extents);
   Result<std::optional<Bytes>> locate(ObjectId object, Bytes offset);
   std::optional<DeviceStretch> probe(ObjectId object, Extent extent);
   Task<Result<std::vector<ObjectId>>> list();
@@ -493,6 +494,17 @@ Result<std::optional<Bytes>> FileStore::Impl::next_data(ObjectId object, Bytes o
   return std::optional(Bytes(static_cast<std::uint64_t>(found)));
 }
 
+// The kernel reads what is not in its page cache while this returns at once.
+void FileStore::Impl::prefetch(ObjectId object, std::span<const Extent> extents) {
+  if (directory_.on_tmpfs()) return;
+  const Result<std::shared_ptr<ObjectFile>> file = files_.open(object, false);
+  if (!file.ok() || *file == nullptr) return;
+  for (const Extent& extent : extents) {
+    ::posix_fadvise((*file)->fd.get(), static_cast<off_t>(extent.offset.count()),
+                    static_cast<off_t>(extent.length.count()), POSIX_FADV_WILLNEED);
+  }
+}
+
 // Where the byte lies, and how much from it on lies in one piece; nothing if that is not known (yet).
 std::optional<DeviceStretch> FileStore::Impl::ask_place(const ObjectFile& file, Bytes offset) {
   // A fiemap ends with an array of extents: room for one.
@@ -595,6 +607,10 @@ Task<Status> FileStore::remove(ObjectId object) { return impl_->remove(object); 
 Task<Result<std::optional<Bytes>>> FileStore::length(ObjectId object) { co_return impl_->length(object); }
 Task<Result<std::optional<Bytes>>> FileStore::next_data(ObjectId object, Bytes offset) {
   co_return impl_->next_data(object, offset);
+}
+Task<void> FileStore::prefetch(ObjectId object, std::span<const Extent> extents) {
+  impl_->prefetch(object, extents);
+  co_return;
 }
 std::optional<DeviceStretch> FileStore::probe(ObjectId object, Extent extent, bool /*write*/) {
   return impl_->probe(object, extent);

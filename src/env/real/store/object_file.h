@@ -33,8 +33,8 @@ class ObjectMapping {
   ~ObjectMapping();
 
   [[nodiscard]] std::uint64_t window() const { return window_; }
-  // The place of an allocated range, its pages brought in. Empty if they cannot be.
-  std::span<std::byte> place(std::uint64_t offset, std::uint64_t length);
+  // The place of a range of what is allocated, its pages brought in. Empty if they cannot be.
+  std::span<std::byte> place(std::uint64_t offset, std::uint64_t length, const ExtentSet& allocated);
 
  private:
   ObjectMapping(std::byte* base, std::uint64_t window) : base_(base), window_(window) {}

@@ -45,6 +45,8 @@ std::uint64_t Placement::place(ObjectId object, Extents& extents, std::uint64_t 
                   std::max<std::uint64_t>(options_.distance / options_.extent, 1);
     return slot;
   }
+  if (options_.fragmented)
+    return take(mix64(mix64(options_.salt) ^ mix64(object.value) ^ number) % users_.size());
   // As far from the nearest extent before (or the first) as in the object.
   auto before = extents.upper_bound(number);
   if (before == extents.begin()) return take(before->second + users_.size() - 1);

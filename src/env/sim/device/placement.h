@@ -26,6 +26,7 @@ struct PlacementOptions {
   std::uint64_t salt = 0;  // not 0: objects start where a hash of it and their id says
   bool adjacent =
       false;  // the first object starts where the salt says, the next ones behind it, whatever `distance`
+  bool fragmented = false;  // with a salt: every extent lies anywhere, so that objects do not grow contiguously
   bool packed = false;  // the first object starts at `start`, each next one `gap` behind the end of the one before
   Bytes gap;
 };

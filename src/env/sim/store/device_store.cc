@@ -7,6 +7,8 @@ namespace tutti {
 namespace {
 // Write-backs handed to the scheduler at a time, so that it has something to sort.
 constexpr std::size_t kWriteBacks = 64;
+// Of a read in many extents, what is asked for before any of it goes on.
+constexpr Bytes kStretch = 1_MiB;
 
 Bytes part_of(Bytes size, double ratio) {
   return Bytes(static_cast<std::uint64_t>(static_cast<double>(size.count()) * ratio));
@@ -121,6 +123,20 @@ Task<void> DeviceStore::warm(ObjectId object) {
   end(stream);
 }
 
+Task<void> DeviceStore::prefetch(ObjectId object, std::span<const Extent> extents) {
+  const Result<Bytes> known = co_await length_of(object);
+  if (!known.ok() || *known == Bytes() || options_.cache.size == Bytes()) co_return;
+  const Stream stream = stream_for(object, 0);
+  co_await need_inode(object, stream);
+  const auto pages = [](Bytes bytes) { return (bytes.count() + kCachePage - 1) / kCachePage; };
+  for (const Extent& extent : extents) {
+    const Bytes stop = std::min(*known, extent.end());
+    if (extent.offset < stop)
+      co_await cached_read(object, extent.offset.count() / kCachePage, pages(stop), pages(*known), stream);
+  }
+  end(stream);
+}
+
 void DeviceStore::drop_caches() {
   cache_.drop_clean();
   for (auto& [id, object] : objects_) object->inode = false;
@@ -160,65 +176,67 @@ StoreTraits DeviceStore::traits() const {
   return traits;
 }
 
-// One extent after the other: the device is asked for the next when the bytes of the last are on their way, unless there is a thread for each operation.
+// The device is asked for one extent after the other; the bytes of many are one stream, which goes on when a stretch of it
+// is there. A thread that serves one operation reads all of it before the bytes travel.
 Task<Result<ReadResult>> DeviceStore::read(ObjectId object, std::span<const Extent> extents, Sink& sink) {
   ReadResult result;
   Bytes begin;
   const Stream stream = stream_for(object, sink.origin());
-  // A thread that serves one operation reads all of it before the bytes travel.
-  const bool first = options_.stream == StreamKind::operation;
-  if (first) {
-    for (const Extent& extent : extents) {
-      const Result<Bytes> end = co_await fetch_extent(object, extent, stream);
-      if (!end.ok()) co_return end.status();
-    }
-    this->end(stream);
-  }
-  for (const Extent& extent : extents) {
+  const Bytes stretch = options_.stream == StreamKind::operation ? Bytes::max() : kStretch;
+  while (!extents.empty()) {
+    std::size_t count = 0;
+    Bytes length;
+    do {
+      TUTTI_CO_TRY(co_await fetch(object, extents[count], stream));
+      length += extents[count++].length;
+    } while (count < extents.size() && extents[count].length <= stretch - std::min(stretch, length));
+    if (count == extents.size()) end(stream);
     PartSink part(sink, begin);
-    if (!first) {
-      const Result<Bytes> end = co_await fetch_extent(object, extent, stream);
-      if (!end.ok()) co_return end.status();
-    }
-    const Result<Bytes> got = co_await inner_.read(object, extent.offset, extent.length, part);
+    const Result<ReadResult> got = co_await inner_.read(object, extents.first(count), part);
     if (!got.ok()) co_return got.status();
-    result.bytes += *got;
-    if (*got < extent.length) result.end = std::min(result.end, extent.offset + *got);
-    begin += extent.length;
+    result.bytes += got->bytes;
+    result.end = std::min(result.end, got->end);
+    begin += length;
+    extents = extents.subspan(count);
   }
   co_return result;
 }
 
 Task<Status> DeviceStore::write(ObjectId object, std::span<const Extent> extents, Source& source) {
-  Bytes begin;
+  const Result<Bytes> known = co_await length_of(object);
+  if (!known.ok()) co_return known.status();
   const Stream stream = stream_for(object, source.origin());
-  Status status;
-  for (const Extent& extent : extents) {
-    PartSource part(source, begin);
-    status = co_await write_extent(object, extent, part, stream);
-    if (!status.ok()) break;
-    begin += extent.length;
+  if (*known > Bytes()) {
+    co_await need_inode(object, stream);
+  } else {
+    state(object)->inode = true;  // it is made now
+  }
+  Status status = co_await inner_.write(object, extents, source);
+  const auto empty = [](const Extent& extent) { return extent.length == Bytes(); };
+  if (!status.ok() || std::all_of(extents.begin(), extents.end(), empty)) {
+    state(object)->length.reset();  // a failed write may have grown the object
+  } else {
+    for (const Extent& extent : extents) co_await take_over(object, extent, *known, stream);
   }
   end(stream);
   co_return status;
 }
 
-Task<Result<Bytes>> DeviceStore::fetch_extent(ObjectId object, Extent extent, Stream stream) {
+Task<Status> DeviceStore::fetch(ObjectId object, Extent extent, Stream stream) {
   const auto [offset, length] = extent;
   const Result<Bytes> known = co_await length_of(object);
   if (!known.ok()) co_return known.status();
   const Bytes end = offset < *known ? std::min(*known, offset + std::min(length, *known - offset)) : offset;
-  if (offset < end) {
-    statistics_.read += end - offset;
-    co_await need_inode(object, stream);
-    if (options_.cache.size == Bytes()) {
-      co_await device_io(object, offset, end, false, false, stream);
-    } else {
-      const auto pages = [](Bytes bytes) { return (bytes.count() + kCachePage - 1) / kCachePage; };
-      co_await cached_read(object, offset.count() / kCachePage, pages(end), pages(*known), stream);
-    }
+  if (offset == end) co_return Status();
+  statistics_.read += end - offset;
+  co_await need_inode(object, stream);
+  if (options_.cache.size == Bytes()) {
+    co_await device_io(object, offset, end, false, false, stream);
+  } else {
+    const auto pages = [](Bytes bytes) { return (bytes.count() + kCachePage - 1) / kCachePage; };
+    co_await cached_read(object, offset.count() / kCachePage, pages(end), pages(*known), stream);
   }
-  co_return end;
+  co_return Status();
 }
 
 Task<void> DeviceStore::cached_read(ObjectId object, std::uint64_t first, std::uint64_t end,
@@ -291,36 +309,22 @@ Task<void> DeviceStore::wait_pending(ObjectRef state, std::uint64_t page) {
   }
 }
 
-Task<Status> DeviceStore::write_extent(ObjectId object, Extent extent, Source& source, Stream stream) {
+Task<void> DeviceStore::take_over(ObjectId object, Extent extent, Bytes old_length, Stream stream) {
   const auto [offset, length] = extent;
-  const Result<Bytes> known = co_await length_of(object);
-  if (!known.ok()) co_return known.status();
-  if (*known > Bytes()) {
-    co_await need_inode(object, stream);
-  } else {
-    state(object)->inode = true;  // it is made now
-  }
-  Status status = co_await inner_.write(object, offset, length, source);
-  if (length == Bytes() || !status.ok()) {
-    state(object)->length.reset();  // a failed write may have grown the object
-    co_return status;
-  }
+  if (length == Bytes()) co_return;
   const ObjectRef state = this->state(object);
-  state->length = std::max(state->length.value_or(*known), offset + length);
+  state->length = std::max(state->length.value_or(old_length), offset + length);
   statistics_.written += length;
-  if (options_.cache.size == Bytes()) {
-    co_await device_io(object, offset, offset + length, true, false, stream);
-    co_return status;
-  }
-  co_await read_partial_pages(object, offset, length, *known, stream);
+  if (options_.cache.size == Bytes())
+    co_return co_await device_io(object, offset, offset + length, true, false, stream);
+  co_await read_partial_pages(object, offset, length, old_length, stream);
   const std::uint64_t first = offset.count() / kCachePage;
   const std::uint64_t last = (offset + length - Bytes(1)).count() / kCachePage;
   const PageCache::Range range{object, first, last - first + 1};
   cache_.write(range, clock_.now());
   if (writes_through()) {
     cache_.clean(range);
-    co_await device_io(object, offset, offset + length, true, false, stream);
-    co_return status;
+    co_return co_await device_io(object, offset, offset + length, true, false, stream);
   }
   if (should_flush()) {
     start_flusher();
@@ -328,7 +332,6 @@ Task<Status> DeviceStore::write_extent(ObjectId object, Extent extent, Source& s
     clock_.executor().arm(expire_, cache_.oldest_dirty() + options_.cache.dirty_expire);
   }
   co_await throttle();
-  co_return status;
 }
 
 // A page that is written in part, and held something before, has to be read first.

@@ -73,6 +73,7 @@ class DeviceStore final : public Store {
   [[nodiscard]] Bytes address(ObjectId object, Bytes offset) { return placement_.locate(object, offset); }
   [[nodiscard]] bool cold(ObjectId object) const override;
   Task<void> warm(ObjectId object) override;
+  Task<void> prefetch(ObjectId object, std::span<const Extent> extents) override;
   SharedObject share(ObjectId /*object*/) override { return {}; }
   [[nodiscard]] const StoreIdentity& identity() const override { return inner_.identity(); }
   Status bind(const Uuid& metadata) override { return inner_.bind(metadata); }
@@ -133,9 +134,10 @@ class DeviceStore final : public Store {
   static Stream file_stream(ObjectId object);
   // The operation asks the device for nothing more.
   void end(const Stream& stream);
-  // Ends when the bytes are in memory; returns where they end.
-  Task<Result<Bytes>> fetch_extent(ObjectId object, Extent extent, Stream stream);
-  Task<Status> write_extent(ObjectId object, Extent extent, Source& source, Stream stream);
+  // What the device has to do for an extent: before it is read from the wrapped store, and after it was written there, to
+  // an object that was `old_length` long.
+  Task<Status> fetch(ObjectId object, Extent extent, Stream stream);
+  Task<void> take_over(ObjectId object, Extent extent, Bytes old_length, Stream stream);
   ObjectRef state(ObjectId object);
   Task<Result<Bytes>> length_of(ObjectId object);
   Task<void> need_inode(ObjectId object, Stream stream);

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "env/sim/device/nvme.h"
 #include "lab/experiments/orchestra/testbed.h"
 #include "lab/report/numbers.h"
 #include "lab/sim/sim_cluster.h"
@@ -66,7 +65,7 @@ RunSpec random_mix(Kind kind, std::uint64_t seed) {
     storage.scheduler = "none";
     if (kind == Kind::nvme) {
       storage.ssd = default_nvme();
-      options.nic = NicModel::ethernet_100g();
+      options.nic = NicModel::hundred_gigabit();
     }
   };
   return spec;
