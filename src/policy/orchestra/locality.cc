@@ -7,6 +7,8 @@ namespace {
 
 // Of a long request, so many pieces change a running average: later ones have no influence any more.
 constexpr std::uint64_t kMostAveraged = 8;
+// A smaller sample of the time per byte counts as so many.
+constexpr int kLessCounts = 16;
 // The device goes on, or skips a little: no jump.
 constexpr std::uint64_t kNearUnits = 4;
 
@@ -16,7 +18,12 @@ void JumpCost::add(bool far, Bytes bytes, Nanos time) {
   if (bytes == 0_B) return;
   const auto nanos = static_cast<double>(time.count());
   const auto size = static_cast<double>(bytes.count());
-  if (!far) return near_.add(nanos / size);
+  if (!far) {
+    // What is least is what the device needs; the rest was somebody else's.
+    const bool less = near_.known() && nanos / size < near_.value();
+    for (int i = 0; i < (less ? kLessCounts : 1); ++i) near_.add(nanos / size);
+    return;
+  }
   jump_.add(std::max(0.0, nanos - size * near_.value_or(0)));
 }
 

@@ -159,7 +159,8 @@ void Orchestrator::judge(const std::vector<Sample>& change, std::uint64_t applic
   view.application = application;
   view.gap = own.mean;
   view.ratio = ratio_of(all.mean, own.mean);
-  view.spread = std::max(all.deviation, own.deviation);
+  // With slices the few gaps between programs are the orchestrator's own doing.
+  view.spread = objects_.size() > 1 ? own.deviation : std::max(all.deviation, own.deviation);
   view.reuse = standing.reuse;
   if (options_.by == OrchestraOptions::By::trial || (options_.by == OrchestraOptions::By::both && all.count == 0)) {
     standing.eligibility = Eligibility::by_trial;

@@ -185,8 +185,10 @@ void OrchestratedPolicy::enter_slice(const TimeSlice& slice, Nanos now) {
   if (owner_absent(slice)) idle_of(slice).begin(slice.from);
 }
 
+// Requests that are answered from memory make it look cheaper than it is.
 Nanos OrchestratedPolicy::jump() const {
-  return nanos(jump_.value_or(static_cast<double>(options_.first_jump().count())));
+  const Nanos first = options_.first_jump();
+  return jump_.known() ? std::max(nanos(jump_.value()), first / 2) : first;
 }
 
 bool OrchestratedPolicy::fits(const Program& program, Bytes length, const TimeSlice& slice, Nanos now) const {

@@ -55,7 +55,9 @@ void Statistics::ended(ObjectId object, Way way, Bytes bytes, bool write, Nanos 
   if (!wanted_) return;
   news_.set();
   if (write || now - then < at_once_) return;
-  jump_.add(way == Way::far || object != last_object_, bytes, now - std::max(then, last_end_));
+  const bool far = way == Way::far || object != last_object_;
+  // One that read-ahead had asked for says nothing of the way between.
+  if (far || way == Way::near) jump_.add(far, bytes, now - std::max(then, last_end_));
   last_end_ = now;
   last_object_ = object;
 }

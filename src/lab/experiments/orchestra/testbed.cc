@@ -18,7 +18,7 @@
 namespace tutti::orchestra {
 namespace {
 
-constexpr Nanos kWakeJitter = 500_us;  // as on the testbed of paper 1
+constexpr Nanos kWakeJitter = 150_us;
 constexpr double kFirstPlace = 0.73;  // of the disk
 
 SimClusterOptions cluster_of(const RunSpec& spec) {
@@ -27,6 +27,9 @@ SimClusterOptions cluster_of(const RunSpec& spec) {
   options.servers = kServers;
   options.client_nodes = kNodes;
   options.nic = NicModel::gigabit_ethernet();
+  options.nic.latency = 150_us;
+  options.nic.jitter = 20_us;
+  options.nic.per_message = 25_us;
   options.fabric.wake_jitter = kWakeJitter;
   options.policy = spec.policy;
   options.coordinated = spec.policy.starts_with(tutti::kOrchestrated);

@@ -7,7 +7,7 @@
 //
 // Files lie at full length, one behind the other. A run ends after some virtual seconds: what is measured is the bytes that servers
 // moved from `warm` on; a program that writes is measured from its start to the end of the sync behind its last write.
-// Barriers and collective calls cost messages. A message waits 0 to 500 us for the process that it is for.
+// Barriers and collective calls cost messages: 150 us one way, 25 us at both ends (TCP at 1.6 GHz; assumed), up to 150 us until the process runs.
 //
 // What the paper does not state, and is assumed: noncontig's elmtcount (1024, 4 KiB), the unit of hpio's spacing (bytes), that ROMIO reads
 // what is not contiguous by lists, a sync at the end of writing programs, barriers in figures 8 and 9.
