@@ -1,5 +1,8 @@
 // tutti lab: the experiments, by name.
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 
 #include "cli/command.h"
@@ -18,7 +21,23 @@ struct LabOptions {
   bool json = false;
   bool progress = false;
   bool real = false;
+  std::string pictures;
 };
+
+Status write_pictures(const std::string& directory, const Report& report) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  for (const Picture& picture : report.pictures) {
+    std::string file = picture.file;
+    std::replace(file.begin(), file.end(), ' ', '-');
+    const std::filesystem::path path = std::filesystem::path(directory) / file;
+    std::ofstream out(path);
+    out << picture.svg;
+    out.close();
+    if (!out) return Status(Code::io_error, fmt::format("{} cannot be written", path.string()));
+  }
+  return Status();
+}
 
 int list_experiments(bool json) {
   if (json) {
@@ -56,6 +75,11 @@ int run_experiment(const Globals& globals, const LabOptions& options) {
     const int code = report("lab run " + options.name, result.status());
     return result.code() == Code::cancelled ? kInterrupted : code;
   }
+  if (!options.pictures.empty()) {
+    if (const Status written = write_pictures(options.pictures, *result); !written.ok()) {
+      return report("lab run " + options.name, written);
+    }
+  }
   const ReportTitle title{(*experiment)->name, (*experiment)->shows, options.seed, options.real};
   if (options.json) return print_json(to_json(title, *result));
   fmt::print("{}", to_text(title, *result));
@@ -81,6 +105,8 @@ void add_lab(Command& root) {
   run.flag("--json", options->json, "Print JSON");
   run.flag("--progress", options->progress, "Say on standard error how far it is");
   run.flag("--real", options->real, "In reality, where there is such a run. " + real_runs_help());
+  run.option("--pictures", options->pictures,
+             "Write its pictures (SVG) into this directory, where it has some");
   run.action([&globals = root.globals(), options] { return run_experiment(globals, *options); });
   add_lab_figures(lab);
   add_lab_mount(lab);

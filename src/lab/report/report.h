@@ -21,11 +21,18 @@ struct Figure {
   std::string asked;  // ">= 0.298"; empty: nothing
 };
 
+// A picture beside the report.
+struct Picture {
+  std::string file;  // its name
+  std::string svg;
+};
+
 struct Report {
   std::string settings;  // hardware, jitter, seeds: what all rows have in common
   Json rows = Json::array();
   std::vector<Figure> figures;
   std::vector<std::string> notes;  // what a reader must know to judge the figures
+  std::vector<Picture> pictures;   // `tutti lab run --pictures` writes them
 
   void figure(std::string name, Json value, std::optional<double> paper = {}, std::string asked = {}) {
     figures.push_back({std::move(name), std::move(value), paper, std::move(asked)});

@@ -26,10 +26,17 @@ void Holders::ask(std::uint64_t writer, std::uint64_t job, Bytes expected, Nanos
     const auto last = sizes_.find(job);
     added.expected = last == sizes_.end() ? usual_ : last->second;
   }
+  if (const auto last = last_of_job_.find(job); last != last_of_job_.end()) {
+    const std::uint64_t before = last->second;
+    if (writers_.at(before).over) leave_ungated(before, now);
+  }
   added.tag = attained_ + added.expected;
   added.ungated = added.expected > 0;
-  if (added.ungated) ungated_.emplace(added.tag, writer);
   added.ungated_ended = now;
+  if (added.ungated) {
+    ungated_.emplace(added.tag, writer);
+    last_of_job_[job] = writer;
+  }
   writers_[writer] = std::move(added);
 }
 
@@ -44,12 +51,19 @@ void Holders::begin(std::uint64_t writer, Nanos now) {
 void Holders::end(std::uint64_t writer, Bytes written, Nanos now) {
   account(now);
   const auto found = writers_.find(writer);
-  if (found == writers_.end()) return;
+  if (found == writers_.end() || found->second.over) return;
   Writer& ended = found->second;
-  if (ended.ungated) ungated_.erase({ended.tag, writer});
+  const bool wrote = ended.writing;
   if (ended.writing) {
+    ended.writing = false;
     --writing_;
     ++ends_;
+    const std::uint32_t more = best() + 1;
+    if (ends_ >= next_trial_ && std::any_of(ended.spent.begin(), ended.spent.end(),
+                                            [more](const auto& spent) { return spent.first >= more; })) {
+      trial_gap_ *= kTrialGrowth;
+      next_trial_ = ends_ + trial_gap_;
+    }
     if (written > Bytes()) {
       const double size = static_cast<double>(written.count());
       learn(ended, size);
@@ -58,7 +72,25 @@ void Holders::end(std::uint64_t writer, Bytes written, Nanos now) {
       sizes_[ended.job] = size;
     }
   }
-  writers_.erase(found);
+  if (!ended.ungated) {
+    writers_.erase(found);
+    return;
+  }
+  ended.over = true;
+  // One that gave up, or of which nothing is known, would not be there either.
+  if (!wrote || written == Bytes()) leave_ungated(writer, now);
+}
+
+void Holders::leave_ungated(std::uint64_t name, Nanos when) {
+  Writer& writer = writers_.at(name);
+  if (!writer.ungated) return;
+  writer.ungated = false;
+  writer.ungated_ended = when;
+  ungated_.erase({writer.tag, name});
+  if (const auto last = last_of_job_.find(writer.job); last != last_of_job_.end() && last->second == name) {
+    last_of_job_.erase(last);
+  }
+  if (writer.over) writers_.erase(name);
 }
 
 void Holders::account(Nanos now) {
@@ -93,10 +125,7 @@ void Holders::run_ungated(double seconds, Nanos from) {
     attained_ = std::max(attained_, first->first);
     seconds -= needed;
     from += Nanos::from_seconds(needed);
-    Writer& ended = writers_.at(first->second);
-    ended.ungated = false;
-    ended.ungated_ended = from;
-    ungated_.erase(first);
+    leave_ungated(first->second, from);
   }
 }
 
@@ -133,11 +162,11 @@ double Holders::per_writer(std::uint32_t n) const {
   if (rates_.empty() || n == 0) return 0;
   const auto above = rates_.lower_bound(n);
   if (above != rates_.end() && above->first == n) return above->second.per_writer;
-  // Fewer writers than were ever seen are taken to move as much together as those; more, as much as the most that were seen.
+  // Fewer writers than were ever seen are taken to move as much together as those; more, each as much as the most that were.
   if (above == rates_.begin()) return above->second.per_writer * above->first / n;
   const auto below = std::prev(above);
   const double low = below->second.per_writer * below->first;
-  if (above == rates_.end()) return low / n;
+  if (above == rates_.end()) return below->second.per_writer;
   const double high = above->second.per_writer * above->first;
   const double part = static_cast<double>(n - below->first) / (above->first - below->first);
   return (low + (high - low) * part) / n;
@@ -158,8 +187,7 @@ std::uint32_t Holders::best() const {
 
 std::uint32_t Holders::most() const {
   const std::uint32_t best = this->best();
-  if (best == 0) return kUnlimited;
-  if (!measured(1)) return 1;
+  if (best == 0 || !measured(1)) return 1;
   const double alone = per_writer(1);
   const double highest = rate(best);
   const auto least = static_cast<std::uint32_t>(std::ceil((1 - kMargin) * highest / alone));
@@ -169,9 +197,6 @@ std::uint32_t Holders::most() const {
     if (measured(n)) low = n + 1;
   }
   if (low < best) return low == least ? low : (low + best) / 2;
-  if (best < kMost && highest >= 0.9 * alone * best && !measured(std::min(2 * best, kMost))) {
-    return std::min(2 * best, kMost);
-  }
   if (ends_ >= next_trial_ && best < kMost) return best + 1;
   return best;
 }
@@ -212,7 +237,7 @@ std::optional<Nanos> Holders::begin_by_waiting(std::uint64_t name, Nanos now) co
       std::max<std::uint32_t>(1, std::min(most(), bounded(std::max<std::size_t>(writing_, 1))));
   double work = 0;
   for (const auto& [other, writer] : writers_) {
-    if (other == name) continue;
+    if (other == name || writer.over) continue;
     if (writer.expected <= 0) return std::nullopt;
     if (writer.writing) {
       work += left(writer);
@@ -221,6 +246,18 @@ std::optional<Nanos> Holders::begin_by_waiting(std::uint64_t name, Nanos now) co
     }
   }
   return std::max(now_, now) + Nanos::from_seconds(std::min(work / rate(n), 1e8));
+}
+
+bool Holders::writers_are_small(std::uint64_t name) const {
+  const auto found = writers_.find(name);
+  if (found == writers_.end() || found->second.expected <= 0) return false;
+  double all = 0;
+  for (const auto& [other, writer] : writers_) {
+    if (!writer.writing) continue;
+    if (writer.expected <= 0) return false;
+    all += writer.expected;
+  }
+  return all <= kFirstPatience * found->second.expected;
 }
 
 std::optional<Nanos> Holders::duration(std::uint64_t name, std::uint32_t others) const {

@@ -3,15 +3,17 @@
 // What is learned. rate(n) is what n writers move together, bytes per second. A writer that ends tells how much it wrote; that
 // is compared with what the rates so far say of the numbers of writers beside which it wrote, and the rates at those
 // numbers are corrected. `most()`, the k of the lock table, is the least number of writers whose rate is within kMargin of the
-// best. A number that was never seen is tried where it may be better: one alone; the least number that could reach the
-// best rate if each still wrote as fast as one alone; twice as many as the best while the rate still grows with them; and now
-// and then, ever more rarely, one more. Until something is known there is no limit.
+// best that was seen. More than were ever seen are taken to write as fast, each, as the most that were: where that makes waiting
+// not pay, they write, and are seen. Fewer are tried where they may do: one alone, before anything is known; the least number
+// that could reach the best rate if each wrote as fast as one alone. Now and then, ever more rarely, one more is let in, in case
+// something has changed.
 //
 // Whether waiting pays. Beside what happens, Holders keeps account of what would happen without a gate: all who ask write at
-// once and share rate(n) evenly (the *ungated* world). A job waits only if it will end no later than there. As in the
+// once and share rate(n) evenly (the *ungated* world). A job's demand stays there until it would have ended, or the job asks
+// again. A job waits only if it will end no later than there. As in the
 // Fair Sojourn Protocol (Friedman and Henderson, 2003) those who wait go in the order in which they would end there, so
 // that small ones do not wait for large ones; one for whom waiting does not pay writes beside the holders, as it would
-// without a gate. So nobody loses by the gate more than the sizes and rates are wrong.
+// without a gate. So nobody loses by the gate more than the sizes and rates are wrong, and by what is tried.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +45,8 @@ class Holders {
 
   // k.
   [[nodiscard]] std::uint32_t most() const;
+  // Whether that many were seen writing, or are being tried.
+  [[nodiscard]] bool trying() const { return !measured(most()); }
   [[nodiscard]] std::uint32_t writing() const { return static_cast<std::uint32_t>(writing_); }
 
   // What n writers move together, bytes per second: measured, or from the nearest number that was; 0 before anything was.
@@ -55,6 +59,10 @@ class Holders {
   [[nodiscard]] std::optional<Nanos> ungated_end(std::uint64_t writer, Nanos now) const;
   // When it will begin if it waits for those who write now and for those who wait before it.
   [[nodiscard]] std::optional<Nanos> begin_by_waiting(std::uint64_t writer, Nanos now) const;
+  // Before any rate is known: whether those who write now have at most kFirstPatience times as much to write as it has.
+  static constexpr double kFirstPatience = 2;
+  [[nodiscard]] bool writers_are_small(std::uint64_t writer) const;
+  [[nodiscard]] bool knows_rates() const { return !rates_.empty(); }
   // How long it writes beside so many others.
   [[nodiscard]] std::optional<Nanos> duration(std::uint64_t writer, std::uint32_t others) const;
 
@@ -67,6 +75,7 @@ class Holders {
     std::uint64_t job = 0;
     double expected = 0;  // bytes; 0: not known
     bool writing = false;
+    bool over = false;                                    // has ended, but would not have without a gate
     double done = 0;                                      // bytes, by the rates
     std::vector<std::pair<std::uint32_t, double>> spent;  // seconds beside so many, itself included
     double tag = 0;
@@ -75,6 +84,7 @@ class Holders {
   };
 
   void account(Nanos now);
+  void leave_ungated(std::uint64_t writer, Nanos when);
   void run_ungated(double seconds, Nanos from);
   void learn(const Writer& writer, double written);
   [[nodiscard]] double per_writer(std::uint32_t n) const;
@@ -82,6 +92,7 @@ class Holders {
   [[nodiscard]] std::uint32_t best() const;
 
   std::map<std::uint64_t, Writer> writers_;
+  std::map<std::uint64_t, std::uint64_t> last_of_job_;  // its last writer that is still in the ungated world
   std::size_t writing_ = 0;
   std::map<std::uint32_t, Rate> rates_;
   Nanos now_;

@@ -9,6 +9,12 @@ namespace {
 constexpr std::size_t kMostLost = 4096;  // lost asks that are remembered
 // How much later than without a gate somebody may end, by his own reckoning, before he writes beside the holders.
 constexpr double kPatience = 1.0;
+// The same while a number of holders is tried.
+constexpr double kTrialPatience = 1.5;
+// When somebody who waits for the first that is ever measured is looked at again.
+constexpr Nanos kFirstReview = 60_s;
+// Whoever waits is looked at again when something was learned; of a long queue only so many, for the cost.
+constexpr std::size_t kReviews = 16;
 // When somebody who could write beside the others is looked at again while there are no fencing numbers.
 constexpr Nanos kNoFences = 10_ms;
 // The same while one of them wants to be alone: nobody writes beside it, so this need not be often.
@@ -386,8 +392,14 @@ bool LockTable::pays_to_wait(std::uint64_t sequence, const Demand& demand, Nanos
   Nanos begin;
   Nanos alone;
   Nanos beside;
+  bool trying = false;
   for (const Resource& each : demand.resources) {
     const Holders& learned = lines_.at(each).learned;
+    trying = trying || learned.trying();
+    if (!learned.knows_rates()) {
+      *until = now_ + kFirstReview;
+      return now_ < demand.asked + kFirstReview && learned.writers_are_small(sequence);
+    }
     const auto end = learned.ungated_end(sequence, now_);
     const auto start = learned.begin_by_waiting(sequence, now_);
     const std::uint32_t writers = std::max<std::uint32_t>(1, std::min(learned.most(), Holders::kMost));
@@ -399,7 +411,8 @@ bool LockTable::pays_to_wait(std::uint64_t sequence, const Demand& demand, Nanos
     alone = std::max(alone, *writes);
     beside = std::max(beside, *crowded);
   }
-  const Nanos allowed = demand.asked + Nanos::from_seconds((ungated - demand.asked).seconds() * kPatience);
+  const Nanos allowed = demand.asked + Nanos::from_seconds((ungated - demand.asked).seconds() *
+                                                           (trying ? kTrialPatience : kPatience));
   if (begin + alone > allowed) return false;
   // Look again when it should have begun, and when it would be late even beside the others.
   *until = std::max(now_ + 1_ms, std::min(begin, allowed - beside));
@@ -527,6 +540,18 @@ void LockTable::remove(std::uint64_t sequence, Bytes written, bool lost) {
     ++counters_.released;
   }
   settle(demand.resources);
+  if (options_.order == Order::learned) review_first(demand.resources);
+}
+
+void LockTable::review_first(const std::vector<Resource>& resources) {
+  for (const Resource& each : resources) {
+    std::vector<std::uint64_t> first;
+    for (const Place& place : line(each).waiting) {
+      first.push_back(place.sequence);
+      if (first.size() >= kReviews) break;
+    }
+    for (const std::uint64_t sequence : first) review(sequence);
+  }
 }
 
 std::vector<Decision> LockTable::take_decisions() { return std::exchange(decisions_, {}); }

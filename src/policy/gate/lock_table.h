@@ -199,7 +199,7 @@ class LockTable {
     Bytes expected;
     Bytes written;  // by those who have released
     bool alone = false;
-    Nanos review;   // Order::learned, while it waits
+    Nanos review;  // Order::learned, while it waits
   };
   using Demands = std::map<std::uint64_t, Demand>;  // by sequence
   // In a queue: by asking, with Order::learned by the end without a gate, after those who want it alone.
@@ -231,6 +231,7 @@ class LockTable {
   void settle(const std::vector<Resource>& resources);
   // Order::learned: lets it write beside the holders if waiting does not pay.
   void review(std::uint64_t sequence);
+  void review_first(const std::vector<Resource>& resources);
   [[nodiscard]] Place place(const Line& line, std::uint64_t sequence, const Demand& demand) const;
   bool make_room(const std::vector<Resource>& resources, std::uint64_t fence, bool alone);
   // Whether it has to wait for somebody because one of them wants a resource alone.

@@ -138,7 +138,8 @@ void PageCache::write(const Range& range, Nanos now) {
     Object& object = objects_[range.object];
     if (object.dirty_blocks.empty()) {
       object.dirty_since = now;
-      object.dirty_order = next_dirty_order_++;
+      object.dirty_order = object.turn_order = next_dirty_order_++;
+      turns_.emplace(object.turn_order, range.object);
       object.cursor = 0;
       dirty_objects_.emplace(object.dirty_order, range.object);
     }
@@ -162,12 +163,26 @@ void PageCache::clean(Object& object, Block& block, Mask bits) {
   block.dirty &= ~bits;
   if (block.dirty != 0) return;
   object.dirty_blocks.erase(block.key.index);
-  if (object.dirty_blocks.empty()) dirty_objects_.erase(object.dirty_order);
+  if (!object.dirty_blocks.empty()) return;
+  dirty_objects_.erase(object.dirty_order);
+  if (turns_.begin()->first == object.turn_order) turn_left_ = kTurn;
+  turns_.erase(object.turn_order);
 }
 
 std::optional<PageCache::Range> PageCache::take_dirty(std::uint64_t most) {
-  if (dirty_objects_.empty()) return std::nullopt;
-  return take_dirty(dirty_objects_.begin()->second, most);
+  if (turns_.empty()) return std::nullopt;
+  const ObjectId id = turns_.begin()->second;
+  const std::uint64_t order = turns_.begin()->first;
+  const auto range = take_dirty(id, std::min(most, turn_left_));
+  if (turns_.empty() || turns_.begin()->first != order) return range;  // it is clean
+  turn_left_ -= range->count;
+  if (turn_left_ > 0) return range;
+  turn_left_ = kTurn;
+  Object& object = objects_.at(id);
+  turns_.erase(order);
+  object.turn_order = next_dirty_order_++;
+  turns_.emplace(object.turn_order, id);
+  return range;
 }
 
 std::optional<PageCache::Range> PageCache::take_dirty(ObjectId id, std::uint64_t most) {

@@ -56,8 +56,10 @@ class PageCache {
   void write(const Range& range, Nanos now);
   // The pages of the range are written back by the caller: they are clean from now on.
   void clean(const Range& range);
-  // Takes the next run of dirty pages, at most `most`, of the object that is dirty longest, or of the given
-  // one. They are clean from now on. Sweeps upwards through an object.
+  // Takes the next run of dirty pages, at most `most`, of the object whose turn it is, or of the given one. They are clean
+  // from now on. Sweeps upwards through an object. A turn lasts kTurn pages, as in Linux (MAX_WRITEBACK_PAGES): then the object
+  // goes behind all other dirty ones. Turns begin in the order in which objects became dirty.
+  static constexpr std::uint64_t kTurn = 1024;
   std::optional<Range> take_dirty(std::uint64_t most);
   std::optional<Range> take_dirty(ObjectId object, std::uint64_t most);
 
@@ -99,6 +101,7 @@ class PageCache {
     std::set<std::uint64_t> dirty_blocks;
     std::uint64_t cursor = 0;  // block at which the sweep goes on
     std::uint64_t dirty_order = 0;
+    std::uint64_t turn_order = 0;
     Nanos dirty_since;
   };
 
@@ -120,8 +123,10 @@ class PageCache {
   std::unordered_map<Key, std::unique_ptr<Block>, KeyHash> blocks_;  // never walked: its order is arbitrary
   std::map<ObjectId, Object> objects_;
   std::map<std::uint64_t, ObjectId> dirty_objects_;  // in the order in which they became dirty
-  std::uint64_t next_dirty_order_ = 0;
-  Block* last_found_ = nullptr;  // requests come in rows
+  std::map<std::uint64_t, ObjectId> turns_;          // the same objects, the first is written back next
+  std::uint64_t turn_left_ = kTurn;                  // pages of the first one's turn
+  std::uint64_t next_dirty_order_ = 0;               // of both
+  Block* last_found_ = nullptr;                      // requests come in rows
   Block* newest_ = nullptr;
   Block* oldest_ = nullptr;
 };
