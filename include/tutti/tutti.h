@@ -88,6 +88,31 @@ TUTTI_API ssize_t tutti_read_list(tutti_file* file, const tutti_extent* extents,
                                   const struct iovec* buffers, size_t buffer_count);
 TUTTI_API ssize_t tutti_write_list(tutti_file* file, const tutti_extent* extents, size_t extent_count,
                                    const struct iovec* buffers, size_t buffer_count);
+
+/* View I/O: a view shows some bytes of a file as if they were all of it. It is told to the servers once, in a form that
+ * does not grow with its blocks, and they find by themselves what a range of it touches. The blocks are repeated every
+ * `extent` bytes from `displacement` on; extent 0: right behind their last byte. They ascend. Those that overlap, also
+ * those of one repetition and the next, may be read only. A view is freed before its file is closed. */
+typedef struct tutti_view tutti_view;
+/* `count` times what the levels before it make, `stride` bytes apart. */
+typedef struct tutti_level {
+  uint64_t count;
+  uint64_t stride;
+} tutti_level;
+/* Blocks of `block` bytes, repeated by the levels, the innermost first. */
+TUTTI_API int tutti_view_strided(tutti_file* file, uint64_t displacement, uint64_t block,
+                                 const tutti_level* levels, size_t level_count, uint64_t extent,
+                                 tutti_view** view);
+/* Blocks without a rule. */
+TUTTI_API int tutti_view_blocks(tutti_file* file, uint64_t displacement, const tutti_extent* blocks,
+                                size_t block_count, uint64_t extent, tutti_view** view);
+/* NULL is allowed. */
+TUTTI_API void tutti_view_free(tutti_view* view);
+/* `offset` counts the bytes that the view shows. Fewer bytes than asked for only at the end of the file. */
+TUTTI_API ssize_t tutti_view_read(tutti_view* view, void* buffer, size_t length, uint64_t offset);
+/* All bytes, or an error. */
+TUTTI_API ssize_t tutti_view_write(tutti_view* view, const void* buffer, size_t length, uint64_t offset);
+
 /* Afterwards what was written survives loss of power. */
 TUTTI_API int tutti_fsync(tutti_file* file);
 TUTTI_API int tutti_ftruncate(tutti_file* file, uint64_t length);

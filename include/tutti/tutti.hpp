@@ -65,6 +65,26 @@ inline Outcome<std::size_t> count(long result) {
 }
 }  // namespace api
 
+// What a view of a file shows; must not outlive the File.
+class View {
+ public:
+  // Fewer bytes than asked for only at the end of the file. `offset` counts the bytes that the view shows.
+  Outcome<std::size_t> read(std::uint64_t offset, std::span<std::byte> buffer) {
+    return api::count(tutti_view_read(handle_.get(), buffer.data(), buffer.size(), offset));
+  }
+  Outcome<void> write(std::uint64_t offset, std::span<const std::byte> buffer) {
+    return api::done(tutti_view_write(handle_.get(), buffer.data(), buffer.size(), offset));
+  }
+
+ private:
+  friend class File;
+  struct Free {
+    void operator()(tutti_view* view) const { tutti_view_free(view); }
+  };
+  explicit View(tutti_view* view) : handle_(view) {}
+  std::unique_ptr<tutti_view, Free> handle_;
+};
+
 class File {
  public:
   // Fewer bytes than asked for only at the end of the file.
@@ -81,6 +101,23 @@ class File {
   Outcome<void> write_list(std::span<const tutti_extent> extents, std::span<const iovec> buffers) {
     return api::done(
         tutti_write_list(handle_.get(), extents.data(), extents.size(), buffers.data(), buffers.size()));
+  }
+  // See tutti_view_strided() and tutti_view_blocks().
+  Outcome<View> strided_view(std::uint64_t displacement, std::uint64_t block, std::span<const tutti_level> levels,
+                             std::uint64_t extent = 0) {
+    tutti_view* view = nullptr;
+    const int result = tutti_view_strided(handle_.get(), displacement, block, levels.data(), levels.size(),
+                                          extent, &view);
+    if (result < 0) return api::last_error(result);
+    return View(view);
+  }
+  Outcome<View> view_of_blocks(std::uint64_t displacement, std::span<const tutti_extent> blocks,
+                               std::uint64_t extent = 0) {
+    tutti_view* view = nullptr;
+    const int result =
+        tutti_view_blocks(handle_.get(), displacement, blocks.data(), blocks.size(), extent, &view);
+    if (result < 0) return api::last_error(result);
+    return View(view);
   }
   Outcome<void> sync() { return api::done(tutti_fsync(handle_.get())); }
   Outcome<void> truncate(std::uint64_t length) { return api::done(tutti_ftruncate(handle_.get(), length)); }

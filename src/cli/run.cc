@@ -43,9 +43,15 @@ void append_to(const char* name, char separator, const std::string& value) {
 Status set_environment(const Globals& globals, const RunOptions& options) {
   const ClusterChoice choice = cluster_choice(globals);
   const auto config = load_cluster(choice, &environment_variable);
+  if (!config.ok() && config.code() == Code::not_found && options.gate == "backoff") {
+    // Nobody is asked, so nobody need be there.
+    if (const auto library = find_mpi_library(); library.ok()) append_to("LD_PRELOAD", ':', *library);
+    return {};
+  }
   if (!config.ok()) return config.status();
   if (!config->has_files() && options.gate.empty()) {
-    return {Code::invalid, "the cluster has a gate and no file system: say --gate, or name another with --cluster"};
+    return {Code::invalid,
+            "the cluster has a gate and no file system: say --gate, or name another with --cluster"};
   }
   const auto mpi_library = find_mpi_library();
   // A gate is useful also to programs without MPI.
@@ -101,17 +107,21 @@ Status set_gate_environment(const RunOptions& options, const std::string& name) 
   ::unsetenv(door::kDirectoryVariable);
   // Manual turns are the program's own.
   if (options.gate_scope != "manual") {
-    for (const std::string& directory : options.gate_directories) append_to(door::kDirectoryVariable, ':', directory);
+    for (const std::string& directory : options.gate_directories)
+      append_to(door::kDirectoryVariable, ':', directory);
   }
   return {};
 }
 
 Result<int> run_at_gate(const Globals& globals, const RunOptions& options) {
   auto world = GateWorld::open(globals);
+  if (!world.ok() && options.gate == "backoff") world = GateWorld::without_cluster();
   if (!world.ok()) return world.status();
   BrokerOptions broker_options;
   broker_options.session = (*world)->session_options(globals, program_name(options.command));
-  broker_options.alone = options.gate == "lock";
+  broker_options.lock = options.gate != "backoff";
+  broker_options.alone = options.gate == "lock" || options.gate == "lock+probe";
+  broker_options.probe = options.gate == "backoff" || options.gate == "lock+probe";
   const auto limit = duration_of(options.gate_limit, "--gate-limit", 0_s);
   if (!limit.ok()) return limit.status();
   const auto stall = duration_of(options.gate_stall, "--gate-stall", broker_options.stall);
@@ -149,16 +159,20 @@ void add_run(Command& root) {
   run.option("--hint", options->hints, "An MPI-IO hint, key=value, for all files; may be repeated")
       .one_at_a_time();
   run.option("--gate", options->gate,
-             "Write in turns with other jobs: auto (as many at a time as the storage feeds) or lock (one at a time)")
-      .one_of({"auto", "lock"});
+             "Write in turns with other jobs: auto (as many at a time as the storage feeds), lock (one at a "
+             "time), backoff "
+             "(probe, and wait while the file system is busy; needs no coordinator) or lock+probe")
+      .one_of({"auto", "lock", "backoff", "lock+probe"});
   run.option("--gate-scope", options->gate_scope, "What a turn is for: a file, a collective call, or manual")
       .one_of({"file", "call", "manual"})
       .show_default();
   run.option("--gate-dir", options->gate_directories,
              "POSIX calls that write below this directory take turns too; may be repeated")
       .one_at_a_time();
-  run.option("--gate-limit", options->gate_limit, "The longest wait for a turn; then the job goes on without");
-  run.option("--gate-stall", options->gate_stall, "A job that holds a turn and writes nothing for so long loses it (60s)");
+  run.option("--gate-limit", options->gate_limit,
+             "The longest wait for a turn; then the job goes on without");
+  run.option("--gate-stall", options->gate_stall,
+             "A job that holds a turn and writes nothing for so long loses it (60s)");
   run.flag("--gate-sync", options->gate_sync, "Flush files of POSIX calls before their turn ends");
   run.option("command", options->command, "The program and its arguments, after --").at_least(1).required();
   run.action([&globals = root.globals(), options] { return run_program(globals, *options); });

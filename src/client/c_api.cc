@@ -13,6 +13,7 @@
 #include "base/version.h"
 #include "client/path.h"
 #include "client/real/real_client.h"
+#include "client/transfer/declared_view.h"
 #include "tutti/tutti.h"
 
 using tutti::Bytes;
@@ -33,6 +34,11 @@ struct tutti_client {
 struct tutti_file {
   tutti_client& client;
   std::unique_ptr<tutti::OpenFile> file;
+};
+
+struct tutti_view {
+  tutti_file& file;
+  tutti::ViewPointer view;
 };
 
 namespace {
@@ -102,6 +108,29 @@ std::vector<std::span<Byte>> memory_of(const iovec* buffers, size_t count) {
   for (size_t i = 0; i < count; ++i)
     list.emplace_back(static_cast<Byte*>(buffers[i].iov_base), buffers[i].iov_len);
   return list;
+}
+
+// Whether `count` parts of a pattern that is `reach` long, `stride` apart, stay within what an offset can be; then
+// `reach` is that of all of them.
+bool extend(uint64_t count, uint64_t stride, uint64_t& reach) {
+  constexpr uint64_t kMost = uint64_t{1} << 62U;
+  uint64_t last = 0;
+  return count > 0 && !__builtin_mul_overflow(count - 1, stride, &last) && last < kMost && reach < kMost &&
+         (reach += last) < kMost;
+}
+
+int make_view(tutti_file* file, uint64_t displacement, uint64_t extent, const tutti::FlatType& blocks,
+              tutti_view** view) {
+  constexpr uint64_t kMost = uint64_t{1} << 62U;
+  if (displacement >= kMost || extent >= kMost)
+    return invalid("view: the displacement or the extent is too large");
+  const auto end = blocks.true_lb() + blocks.true_extent();
+  tutti::FileView shown{
+      static_cast<int64_t>(displacement), 1,
+      tutti::FlatType::resized(0, extent == 0 ? end : static_cast<int64_t>(extent), blocks)};
+  if (const Status valid = shown.validate(false); !valid.ok()) return fail(valid);
+  *view = new (std::nothrow) tutti_view{*file, file->file->declare(std::move(shown))};
+  return *view != nullptr ? 0 : -ENOMEM;
 }
 
 int change_attributes(tutti_client* client, const char* path, const tutti::AttributeChange& change) {
@@ -193,6 +222,59 @@ ssize_t tutti_write_list(tutti_file* file, const tutti_extent* extents, size_t e
   ssize_t sum = 0;
   for (const auto& piece : memory) sum += static_cast<ssize_t>(piece.size());
   return sum;
+}
+
+int tutti_view_strided(tutti_file* file, uint64_t displacement, uint64_t block, const tutti_level* levels,
+                       size_t level_count, uint64_t extent, tutti_view** view) {
+  if (file == nullptr || view == nullptr) return invalid("view: no file or no place for the view");
+  uint64_t reach = 0;
+  if (!extend(2, block, reach)) return invalid("view: the blocks are too large");
+  tutti::FlatType type = tutti::FlatType::bytes(static_cast<int64_t>(block));
+  uint64_t bytes = block;
+  for (size_t i = 0; i < level_count; ++i) {
+    const tutti_level& level = levels[i];
+    if (!extend(level.count, level.stride, reach) || __builtin_mul_overflow(bytes, level.count, &bytes) ||
+        bytes > reach) {
+      return invalid(
+          "view: a level has no parts, or reaches past the largest offset, or overlaps throughout");
+    }
+    type = tutti::FlatType::vector(static_cast<int64_t>(level.count), 1, static_cast<int64_t>(level.stride),
+                                   type);
+  }
+  return make_view(file, displacement, extent, type, view);
+}
+
+int tutti_view_blocks(tutti_file* file, uint64_t displacement, const tutti_extent* blocks, size_t block_count,
+                      uint64_t extent, tutti_view** view) {
+  if (file == nullptr || view == nullptr) return invalid("view: no file or no place for the view");
+  std::vector<int64_t> lengths;
+  std::vector<int64_t> places;
+  for (size_t i = 0; i < block_count; ++i) {
+    uint64_t reach = blocks[i].length;
+    if (!extend(2, blocks[i].offset, reach)) return invalid("view: a block lies past the largest offset");
+    lengths.push_back(static_cast<int64_t>(blocks[i].length));
+    places.push_back(static_cast<int64_t>(blocks[i].offset));
+  }
+  return make_view(file, displacement, extent,
+                   tutti::FlatType::indexed(lengths, places, tutti::FlatType::bytes(1)), view);
+}
+
+void tutti_view_free(tutti_view* view) { delete view; }
+
+ssize_t tutti_view_read(tutti_view* view, void* buffer, size_t length, uint64_t offset) {
+  if (view == nullptr) return invalid("read: no view");
+  const std::span<std::byte> memory(static_cast<std::byte*>(buffer), length);
+  const auto got = view->file.client.run(view->file.file->read_view(view->view, Bytes(offset), memory));
+  return got.ok() ? static_cast<ssize_t>(got->count()) : fail(got.status());
+}
+
+ssize_t tutti_view_write(tutti_view* view, const void* buffer, size_t length, uint64_t offset) {
+  if (view == nullptr) return invalid("write: no view");
+  if (!view->view->view().validate(true).ok() || !view->view->view().ascending())
+    return invalid("write: the view overlaps itself, or may: it is for reading only");
+  const std::span<const std::byte> memory(static_cast<const std::byte*>(buffer), length);
+  const Status status = view->file.client.run(view->file.file->write_view(view->view, Bytes(offset), memory));
+  return status.ok() ? static_cast<ssize_t>(length) : fail(status);
 }
 
 int tutti_fsync(tutti_file* file) {

@@ -15,6 +15,7 @@
 
 #include "base/config.h"
 #include "env/real/network/address.h"
+#include "policy/collective/plan.h"
 #include "policy/request/policy.h"
 
 namespace tutti {
@@ -97,6 +98,13 @@ void read_service(ConfigReader& file, ClusterConfig& config) {
   if (config.stripe_count > config.servers()) {
     file.fail("stripe_count", fmt::format("there are only {} data servers", config.servers()));
   }
+  config.target_order = file.string("target_order", config.target_order);
+  if (const auto order = make_target_order(config.target_order); !order.ok()) {
+    file.fail("target_order", order.status().message());
+  }
+  config.schedule_block = file.bytes("schedule_block", config.schedule_block, kLeastBlock, kMostBlock);
+  config.pieces_in_flight =
+      file.integer("pieces_in_flight", 0, 0, static_cast<std::int64_t>(kMostInFlight));
   config.log_level = file.choice("log_level", config.log_level, levels());
   config.mover = file.choice("mover", config.mover, movers());
   config.device = file.choice("device", config.device, modelled_devices());
@@ -161,6 +169,9 @@ void read_identity(ConfigReader& file, const std::filesystem::path& directory, C
   config.run_directory = absolute_path(file.string("run_directory", "run"), directory);
   config.munge_socket = file.string("munge_socket");
   config.protect = file.choice("protect", config.protect, protections());
+  config.collective = file.string("collective", config.collective);
+  if (const auto plan = make_collective_plan(config.collective); !plan.ok())
+    file.fail("collective", plan.status().message());
   config.server_uid =
       static_cast<std::uint32_t>(file.integer("server_uid", config.server_uid, 0, UINT32_MAX));
 }
@@ -223,6 +234,8 @@ std::string identity_text(const ClusterConfig& config, const std::filesystem::pa
   }
   if (!config.munge_socket.empty()) text += fmt::format("munge_socket = \"{}\"\n", config.munge_socket);
   if (config.protect != ClusterConfig().protect) text += fmt::format("protect = \"{}\"\n", config.protect);
+  if (config.collective != ClusterConfig().collective)
+    text += fmt::format("collective = \"{}\"\n", config.collective);
   if (config.auth == "munge") text += fmt::format("server_uid = {}\n", config.server_uid);
   return text;
 }
@@ -321,6 +334,8 @@ meta = "{}"
 policy = "{}"          # order of requests in the data servers
 stripe_size = {}       # bytes, default of new files
 stripe_count = {}          # servers a new file is spread over; 0: all
+target_order = "{}"      # in which clients visit the servers: auto, alternate, first, random, hash, load
+schedule_block = {}    # bytes that a client sends to a server at a time, at most
 log_level = "{}"        # debug, info, warn, error
 mover = "{}"       # bulk data: automatic, cma (cross-memory attach), socket
 device = "{}"           # a modelled disk under the data servers, in real time: none, hdd, ssd
@@ -334,12 +349,15 @@ queue_memory = {}
 read_grant = {}    # how far local readers of objects in memory read on without asking, while nobody waits
 metadata_limit = {}
 )",
-      kStateFormat, id, meta, alone, servers, policy, stripe_size.count(), stripe_count, log_level, mover,
+      kStateFormat, id, meta, alone, servers, policy, stripe_size.count(), stripe_count, target_order,
+      schedule_block.count(), log_level, mover,
       device, checksums, capability_lifetime.count() / 1'000'000'000, open_grace.count() / 1'000'000'000,
       max_request_age.count() / 1'000'000'000, max_queued, max_queued_per_session, queue_memory.count(),
       read_grant.count(), metadata_limit.count());
+  const std::string visiting =
+      pieces_in_flight != 0 ? fmt::format("pieces_in_flight = {}\n", pieces_in_flight) : "";
   const std::string identity = identity_text(*this, std::filesystem::path(path).parent_path());
-  return replace_file(path, text + gate + identity + applications_text(applications), mode);
+  return replace_file(path, text + visiting + gate + identity + applications_text(applications), mode);
 }
 
 ApplicationRange ClusterConfig::application_range(const std::string& program) const {

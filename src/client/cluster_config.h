@@ -31,6 +31,10 @@ struct ClusterConfig {
   std::string policy = "fcfs";     // of request queues, with parameters: "fcfs;dispatch_depth=8"
   Bytes stripe_size = 64_KiB;      // default of new files
   std::uint32_t stripe_count = 0;  // 0: all servers
+  std::string target_order = std::string(kDefaultTargetOrder);  // in which clients visit servers: policy/target
+  Bytes schedule_block = 4_MiB;                                 // the largest part of a transfer in one message
+  std::int64_t pieces_in_flight = 0;  // of one operation; 0: see ClientOptions
+  std::string collective = "auto";  // plan of MPI-IO's collective calls, unless a hint names another
   std::string log_level = "info";
   std::string device = "none";      // a modelled disk under the data servers, in real time: none, hdd, ssd
   std::string checksums = "auto";   // of objects: auto (on disks), on, off

@@ -74,6 +74,20 @@ void read_status(const Channel::Reply& reply, ServerStatus& row) {
       row.leases.push_back(
           {lease->index(), lease->connected(), Nanos(lease->since()), Nanos(lease->heard())});
   }
+  row.switches = message->switches();
+  row.filled = message->filled();
+  row.drain = Nanos(message->drain());
+  row.longest_drain = Nanos(message->longest_drain());
+  if (const wire::OrchestraState* state = message->orchestra(); state != nullptr) {
+    OrchestraStatus& orchestra = row.orchestra.emplace();
+    orchestra = {state->jump(), state->with(), state->without(), state->predicted(), Nanos(state->window()), {}};
+    if (message->programs() != nullptr && wire::aligned(message->programs())) {
+      for (const wire::OrchestraProgram* each : *message->programs()) {
+        orchestra.programs.push_back({each->application(), each->gap(), each->ratio(), each->spread(),
+                                      each->reuse(), each->part(), each->files(), each->eligibility()});
+      }
+    }
+  }
 }
 
 Task<ServerStatus> server_status(const Env& env, ServerSession& server, const char* kind, std::uint32_t index,

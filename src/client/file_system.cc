@@ -93,7 +93,8 @@ FileSystem::Impl::Impl(Env given, ClusterMap cluster, ClientOptions wanted)
   auto order = make_target_order(options.target_order);
   unknown_order = order.status();
   if (!order.ok()) order = make_target_order(kDefaultTargetOrder);
-  target_order = *std::move(order);
+  visiting = {*std::move(order), options.piece, options.pieces_in_flight, options.pieces_per_server,
+              mix64(options.client ^ mix64(map.id))};
 }
 
 Status FileSystem::Impl::check_servers(const Layout& layout) const {
@@ -186,6 +187,7 @@ Task<Result<std::unique_ptr<OpenFile>>> FileSystem::open(std::string path, OpenO
     impl_->handles.close(handle, false, 0);
     co_return opened;
   }
+  if (const Status visit = (*opened)->set_visit(options.visit); !visit.ok()) co_return about(visit, "open", path);
   if (options.truncate && options.write && !node->created()) TUTTI_CO_TRY(co_await (*opened)->truncate(0_B));
   co_return opened;
 }

@@ -18,6 +18,7 @@
 #include "client/applications.h"
 #include "env/env.h"
 #include "layout/layout.h"
+#include "layout/view.h"
 #include "policy/application_ids.h"
 #include "policy/target/order.h"
 
@@ -41,12 +42,15 @@ struct ClientOptions {
   std::string program;
   Nanos patience = 60_s;       // how long an operation goes on without word from a server before it fails
   Nanos first_patience = 5_s;  // the same for a server that has never answered
-  Bytes piece = 4_MiB;         // the largest part of a transfer in one message
-  std::size_t pieces_in_flight = 16;  // of one operation, but one for each server in any case
+  Bytes piece = 4_MiB;         // the largest part of a transfer in one message: the schedule block
+  std::size_t pieces_in_flight = 0;   // of one operation; 0: 16, but one for each server in any case
   std::size_t pieces_per_server = 0;  // of one operation at once; 0: any number
+  bool views = true;  // views are declared to the servers; false: every transfer lists its extents
   std::uint32_t inline_limit = 8192;  // reads of at most so many bytes come inside the reply
   Bytes read_ahead = 4_MiB;           // how far one that reads on would like to read without asking
   std::string target_order = std::string(kDefaultTargetOrder);  // of the servers of a transfer: policy/target
+  std::uint32_t rank = 0;   // among clients that work together: dense, from 0
+  std::uint32_t ranks = 0;  // how many they are; 0: this one has no rank
   std::shared_ptr<TransferGate>
       gate;  // what transfers pass before they begin (client/transfer/gate.h); null: nothing
   // Whether request times are the cluster's (env/cluster_clock.h) or those of the own wall clock as it is.
@@ -83,6 +87,14 @@ struct LayoutWish {
   std::int32_t first_server = -1;  // -1: chosen by the metadata server
 };
 
+// How the servers of a file are visited, see policy/target; what is left out is as the client has it.
+struct VisitWish {
+  std::string order;           // "hash"
+  Bytes block;                 // the largest piece, 4 KiB to 8 MiB
+  std::size_t in_flight = 0;   // pieces of one operation, 1 to 16
+  std::size_t per_server = 0;  // of them, to one server
+};
+
 struct OpenOptions {
   bool read = true;
   bool write = false;
@@ -94,6 +106,7 @@ struct OpenOptions {
               // without having got one (OpenFile::give_name)
   std::uint32_t mode = 0644;
   LayoutWish layout;
+  VisitWish visit;
 };
 
 // Which attributes to set.
@@ -111,6 +124,19 @@ struct ServerLease {
   Nanos heard;  // 0: never
 };
 
+// A program as the orchestrator sees it: policy/orchestra/orchestrator.h.
+struct OrchestraProgramStatus {
+  std::uint64_t application = 0;
+  double gap = 0, ratio = 0, spread = 0, reuse = 0, part = 0;
+  std::uint32_t files = 0;
+  std::uint8_t eligibility = 0;
+};
+struct OrchestraStatus {
+  double jump = 0, with = 0, without = 0, predicted = 0;
+  Nanos window;
+  std::vector<OrchestraProgramStatus> programs;
+};
+
 struct ServerStatus {
   std::string address;
   std::string kind;  // "meta", "data" or, if it runs alone, "coordinator"
@@ -125,6 +151,9 @@ struct ServerStatus {
   Bytes bytes_read, bytes_written;
   double requests_per_second = 0;   // data servers: over the last ten seconds
   std::vector<ServerLease> leases;  // of whoever is the coordinator: one for each data server
+  std::optional<OrchestraStatus> orchestra;  // of the coordinator, while programs get time slices
+  std::uint64_t switches = 0, filled = 0;    // of a data server: PolicyCounters
+  Nanos drain, longest_drain;
 };
 
 // The order of requests in the data servers.
@@ -151,6 +180,16 @@ enum class CounterOp : std::uint8_t { get = 0, set = 1, fetch_add = 2, remove = 
 SpaceInfo space_of(const std::vector<ServerStatus>& data_servers);
 
 class FileSystem;
+// See client/transfer/declared_view.h.
+class DeclaredView;
+using ViewPointer = std::shared_ptr<DeclaredView>;
+
+// A call in which several clients take part. Each of the file's servers waits for a short time until all those that have
+// bytes on it have asked, and then serves them in the order of its own disk.
+struct DirectedCall {
+  std::uint64_t id = 0;                // the same for all who take part, drawn at random
+  std::vector<std::uint32_t> members;  // by slot: how many of them will ask the server
+};
 
 class OpenFile {
  public:
@@ -160,6 +199,10 @@ class OpenFile {
 
   [[nodiscard]] const Attributes& attributes() const;  // as of open
   [[nodiscard]] const Layout& layout() const { return attributes().layout; }
+  // Whether a server of the file has said that it keeps it on a rotating disk; those say so that were talked to.
+  [[nodiscard]] bool rotational() const;
+  [[nodiscard]] Clock& clock() const;
+  [[nodiscard]] const Log& log() const;
 
   // Reads up to buffer.size() bytes; fewer only at the end of the file.
   Task<Result<Bytes>> read(Bytes offset, std::span<std::byte> buffer);
@@ -169,8 +212,36 @@ class OpenFile {
   // List I/O: the bytes of `file`, one extent behind the other, are those of `memory`, one segment behind the
   // other; both sum up to the same. Any number of either. A read returns how many bytes came, counted through the
   // extents up to the last one that begins before the end of the file; holes are zeros.
-  Task<Result<Bytes>> read_list(std::span<const Extent> file, std::span<const std::span<std::byte>> memory);
-  Task<Status> write_list(std::span<const Extent> file, std::span<const std::span<const std::byte>> memory);
+  // `call`: see DirectedCall; it must outlive the task.
+  Task<Result<Bytes>> read_list(std::span<const Extent> file, std::span<const std::span<std::byte>> memory,
+                                const DirectedCall* call = nullptr);
+  Task<Status> write_list(std::span<const Extent> file, std::span<const std::span<const std::byte>> memory,
+                          const DirectedCall* call = nullptr);
+
+  // View I/O: the bytes that the view shows, from `offset` of its data on, are those of the buffer. The view is told to
+  // each server once on a connection, in a form that does not grow with its blocks, and a server finds its extents by
+  // itself; one that is too long for that, or that a server refuses, is sent as lists. A read counts as read_list() does.
+  // The view is one of this file and lives as long as anybody needs it.
+  [[nodiscard]] ViewPointer declare(FileView view);
+  // An id for a DirectedCall.
+  [[nodiscard]] std::uint64_t new_call();
+  Task<Result<Bytes>> read_view(ViewPointer view, Bytes offset, std::span<std::byte> buffer,
+                                const DirectedCall* call = nullptr);
+  Task<Status> write_view(ViewPointer view, Bytes offset, std::span<const std::byte> buffer,
+                          const DirectedCall* call = nullptr);
+
+  // From the next call on. Code::invalid if a part of the wish is not known: nothing is changed then.
+  Status set_visit(const VisitWish& wish);
+  // Which of those that have the file open this client is: dense, from 0. Orders of servers go by it.
+  void set_rank(std::uint32_t rank, std::uint32_t ranks);
+  // The order in effect, with its parameters, and the schedule block.
+  [[nodiscard]] std::string target_order() const;
+  [[nodiscard]] Bytes schedule_block() const;
+
+  // These bytes will be read soon, by anybody: the servers fetch them from their devices, in the order of their policy and
+  // as far as they have room. Ends when that is queued: what is asked for later comes behind it. A hint; the bytes of one
+  // call on one server should not be more than wire::kMaxPrefetch.
+  Task<Status> prefetch(std::span<const Extent> file);
 
   Task<Result<Bytes>> size();
   // The first byte at or after `from` that may not be in a hole; Bytes::max() if there is none. For a file open for

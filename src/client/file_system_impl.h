@@ -13,7 +13,7 @@
 #include "client/request_tags.h"
 #include "client/server_session.h"
 #include "client/transfer/every_server.h"
-#include "policy/target/order.h"
+#include "client/transfer/visiting.h"
 #include "wire/messages.h"
 
 namespace tutti {
@@ -36,6 +36,10 @@ class FileSystem::Impl {
 
   // For a request that changes metadata: ascending without gaps, and the same number in every repetition.
   std::uint64_t next_change() { return ++changes_; }
+  // Names a call in which other clients take part too; drawn so that no two are the same.
+  std::uint64_t next_call() { return env.random.next() | 1U; }
+  // For a view that is declared to data servers.
+  std::uint64_t next_view() { return ++views_; }
   // The servers of a file with this layout, which must outlive them.
   [[nodiscard]] FileServers servers(const Layout& layout) { return {layout, data, tags}; }
   // Code::invalid if the layout speaks of more servers than the cluster map has.
@@ -62,11 +66,12 @@ class FileSystem::Impl {
   RequestTags tags;
   LockKeeper locks;
   HandleKeeper handles;
-  std::unique_ptr<TargetOrder> target_order;  // never null
-  Status unknown_order;                       // why it is not the one that the options name
+  Visiting visiting;     // of new files
+  Status unknown_order;  // why its order is not the one that the options name
 
  private:
   std::uint64_t changes_ = 0;
+  std::uint64_t views_ = 0;
 };
 
 Attributes to_attributes(const wire::Attributes& wire);

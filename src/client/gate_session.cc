@@ -283,7 +283,12 @@ Task<Status> GateSession::renew() {
     if (std::find(unknown.begin(), unknown.end(), number) == unknown.end()) {
       entry->confirmed = std::max(entry->confirmed, sent);
     } else if (entry->outcome == GateOutcome::granted) {
-      co_await reassert(number, entry);
+      // One whose lease is over by its own reckoning may have lost it to somebody: only a turn that holds is claimed again.
+      if (valid(number)) {
+        co_await reassert(number, entry);
+      } else {
+        lose(number, *entry);
+      }
     }
   }
   co_return Status();

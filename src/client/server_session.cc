@@ -112,6 +112,7 @@ Task<Result<std::shared_ptr<Channel>>> ServerSession::attempt() {
                     "than theirs does; use a copy of the servers' file",
                     address_, message->index(), index_));
   }
+  rotational_ = message->rotational();
   if (cluster_clock_ != nullptr)
     cluster_clock_->sample(sent, env_.clock.steady(), Nanos(message->server_wall()));
   co_return channel;

@@ -21,6 +21,7 @@
 #include <string>
 #include <utility>
 
+#include "client/server_load.h"
 #include "client/write_numbers.h"
 #include "env/channel.h"
 #include "env/cluster_clock.h"
@@ -79,10 +80,15 @@ class ServerSession {
   void on_connected(std::function<void(const std::shared_ptr<Channel>&)> told) { told_ = std::move(told); }
   // When the present connection, or the last, was made.
   [[nodiscard]] Nanos connected_at() const { return connected_at_; }
+  // Whether the server has said that its store is on a rotating disk.
+  [[nodiscard]] bool rotational() const { return rotational_; }
   // Asks for the time, if there is a connection, and tells the cluster clock.
   Task<void> measure_clock();
   // The server answered: patience counts from now.
   void heard();
+
+  // What it said last of how busy it is.
+  [[nodiscard]] ServerLoad& load() { return load_; }
 
   // Of the requests to this server that must not be applied twice.
   [[nodiscard]] WriteNumbers& write_numbers() { return write_numbers_; }
@@ -116,12 +122,14 @@ class ServerSession {
   std::shared_ptr<Channel> channel_;
   std::function<void(const std::shared_ptr<Channel>&)> told_;
   Nanos connected_at_;
+  bool rotational_ = false;
   bool connecting_ = false;
   Event attempt_ended_;
   Nanos last_word_;  // when the server last answered; meaningful if known_
   bool known_ = false;
   Nanos silenced_;  // until when a server that was silent may not know that the connection is closed
   WriteNumbers write_numbers_;
+  ServerLoad load_;
   flatbuffers::FlatBufferBuilder builder_;  // of the message of an attempt; a connection copies what it sends
   Scope scope_;
 };

@@ -37,6 +37,8 @@ class Source {
  public:
   virtual ~Source() = default;
   virtual Task<Status> fill(Bytes at, Places places) = 0;
+  // Whose bytes they are, for models of what a device sees; 0: not known.
+  [[nodiscard]] virtual std::uint64_t origin() const { return 0; }
 };
 
 // Takes the bytes of a read. Called with pieces that follow on each other, in ascending order of `at`, which counts from
@@ -45,6 +47,8 @@ class Sink {
  public:
   virtual ~Sink() = default;
   virtual Task<Status> take(Bytes at, ConstPlaces pieces) = 0;
+  // As of a Source.
+  [[nodiscard]] virtual std::uint64_t origin() const { return 0; }
 };
 
 // Plain memory as Source and Sink.
@@ -86,6 +90,7 @@ class PartSource : public Source {
  public:
   PartSource(Source& whole, Bytes begin) : whole_(whole), begin_(begin) {}
   Task<Status> fill(Bytes at, Places places) override { return whole_.fill(begin_ + at, places); }
+  [[nodiscard]] std::uint64_t origin() const override { return whole_.origin(); }
 
  private:
   Source& whole_;
@@ -96,6 +101,7 @@ class PartSink : public Sink {
  public:
   PartSink(Sink& whole, Bytes begin) : whole_(whole), begin_(begin) {}
   Task<Status> take(Bytes at, ConstPlaces pieces) override { return whole_.take(begin_ + at, pieces); }
+  [[nodiscard]] std::uint64_t origin() const override { return whole_.origin(); }
 
  private:
   Sink& whole_;
@@ -116,6 +122,12 @@ struct StoreTraits {
   bool addresses = false;  // bytes have a place on a device: locate() is worth asking
   bool checksums = false;  // bytes that changed on the device are found: Code::corrupt, and verify()
   auto operator<=>(const StoreTraits&) const = default;
+};
+
+// Part of a device. Length 0: of none, the bytes are in memory.
+struct DeviceStretch {
+  Bytes address;
+  Bytes length;
 };
 
 // What a read delivered.
@@ -188,11 +200,17 @@ class Store {
 
   // Where the byte lies on the device, for policies that keep heads still; nothing if the store cannot tell.
   virtual Task<Result<std::optional<Bytes>>> locate(ObjectId object, Bytes offset) = 0;
+  // The same without waiting, for statistics: where the device would have to go first if these bytes were asked for now. What
+  // is known from an earlier question is told again without asking the device. Nothing if the store cannot tell.
+  virtual std::optional<DeviceStretch> probe(ObjectId /*object*/, Extent /*extent*/, bool /*write*/) { return {}; }
   // Whether the device has to be asked for the way to the object's bytes before it can be asked for them (on a disk, for
   // the inode: a seek of its own), and asking it. Reads and writes do it by themselves; a caller that does it first can
   // think again in between. A guess either way does no harm.
   [[nodiscard]] virtual bool cold(ObjectId object) const = 0;
   virtual Task<void> warm(ObjectId object) = 0;
+  // Brings bytes from the device into memory, so that reads that follow soon need not wait for it. Ends when they are
+  // there, as far as the store can tell. A hint: what is not there is left out, and nothing fails.
+  virtual Task<void> prefetch(ObjectId /*object*/, std::span<const Extent> /*extents*/) { co_return; }
   // The object in a form that others on this host may read, if its bytes are in memory for good: a reader never waits
   // for a device. No file: it is not shared.
   virtual SharedObject share(ObjectId object) = 0;

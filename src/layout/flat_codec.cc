@@ -1,4 +1,6 @@
 // How a FlatType travels: its tree in preorder, numbers as variable-length integers.
+#include "layout/flat_codec.h"
+
 #include <utility>
 
 #include "layout/flat_node.h"
@@ -10,8 +12,9 @@ using flat::Block;
 using flat::Node;
 using flat::Placed;
 
-constexpr int kDeepest = 64;
-constexpr std::int64_t kLargest = std::int64_t{1} << 62;
+using flat::kDeepest;
+using flat::kLargest;
+using flat::Numbers;
 
 class Writer {
  public:
@@ -56,21 +59,10 @@ class Writer {
 // Reads what Writer wrote and refuses the rest: nodes that overflow, end early or are too deep.
 class Reader {
  public:
-  explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
-  [[nodiscard]] bool good() const { return good_; }
-  [[nodiscard]] bool done() const { return good_ && bytes_.empty(); }
-  std::int64_t number() {
-    std::uint64_t bits = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-      if (bytes_.empty()) break;
-      const auto byte = std::to_integer<std::uint64_t>(bytes_.front());
-      bytes_ = bytes_.subspan(1);
-      bits |= (byte & 0x7fU) << shift;
-      if (byte < 0x80) return static_cast<std::int64_t>(bits >> 1U) ^ -static_cast<std::int64_t>(bits & 1U);
-    }
-    good_ = false;
-    return 0;
-  }
+  explicit Reader(std::span<const std::byte> bytes) : numbers_(bytes) {}
+  [[nodiscard]] bool good() const { return good_ && numbers_.good(); }
+  [[nodiscard]] bool done() const { return good() && numbers_.empty(); }
+  std::int64_t number() { return numbers_.next(); }
   Placed node(int depth) {
     const std::int64_t kind = number();
     if (depth > kDeepest || kind < 0 || kind > static_cast<std::int64_t>(Node::Kind::group)) return refuse();
@@ -83,7 +75,7 @@ class Reader {
         const std::int64_t count = number();
         const std::int64_t stride = number();
         const Placed child = node(depth + 1);
-        if (!good_ || count < 1 || !fits(count, stride, child)) return refuse();
+        if (!good() || count < 1 || !fits(count, stride, child)) return refuse();
         return flat::repeat(count, stride, child);
       }
       case Node::Kind::group:
@@ -107,39 +99,35 @@ class Reader {
            fits(part.node->low + reach);
   }
   static bool fits(std::int64_t place) { return place < kLargest && place > -kLargest; }
-  // A part takes at least two bytes: a larger count is a lie.
-  bool plausible(std::int64_t count) const {
-    return count >= 1 && static_cast<std::uint64_t>(count) <= bytes_.size() / 2 + 1;
-  }
 
   Placed group(int depth) {
     const std::int64_t count = number();
-    if (!good_ || !plausible(count)) return refuse();
+    if (!good() || !numbers_.plausible(count)) return refuse();
     std::vector<Placed> parts;
     std::int64_t at = 0;
     std::int64_t size = 0;
-    for (std::int64_t i = 0; i < count && good_; ++i) {
+    for (std::int64_t i = 0; i < count && good(); ++i) {
       if (__builtin_add_overflow(at, number(), &at) || !fits(at)) return refuse();
       Placed part = node(depth + 1);
-      if (!good_ || !fits(size += part.node->size)) return refuse();
+      if (!good() || !fits(size += part.node->size)) return refuse();
       part.shift += at;
       parts.push_back(std::move(part));
     }
-    return good_ ? flat::group(std::move(parts)) : Placed();
+    return good() ? flat::group(std::move(parts)) : Placed();
   }
 
   Placed listed(int depth, bool repeated) {
     const std::int64_t count = number();
     const std::int64_t stride = repeated ? number() : 0;
     const Placed child = repeated ? node(depth + 1) : flat::dense(1);
-    if (!good_ || !plausible(count)) return refuse();
+    if (!good() || !numbers_.plausible(count)) return refuse();
     std::vector<Block> list;
     std::int64_t at = 0;
     std::int64_t total = 0;
     for (std::int64_t i = 0; i < count; ++i) {
       if (__builtin_add_overflow(at, number(), &at) || !fits(at)) return refuse();
       const std::int64_t length = number();
-      if (!good_ || length < 1 || __builtin_add_overflow(total, length, &total) || !fits(total) ||
+      if (!good() || length < 1 || __builtin_add_overflow(total, length, &total) || !fits(total) ||
           !fits(length, repeated ? stride : 1, child)) {
         return refuse();
       }
@@ -149,7 +137,7 @@ class Reader {
     return repeated ? flat::list(std::move(list), stride, child) : flat::blocks(std::move(list));
   }
 
-  std::span<const std::byte> bytes_;
+  Numbers numbers_;
   bool good_ = true;
 };
 

@@ -56,6 +56,17 @@ struct Placed {
 };
 }  // namespace flat
 
+// What is known of an encoded type before it is made.
+struct FlatSummary {
+  std::int64_t size = 0;
+  std::int64_t extent = 0;
+  std::int64_t low = 0;   // true_lb()
+  std::int64_t high = 0;  // behind its highest byte
+  bool ascending = true;  // as of FlatType
+  bool sorted = true;
+  std::size_t memory = 0;  // that it takes at most while it is made, and afterwards
+};
+
 class FlatType {
  public:
   // The type of one byte.
@@ -105,6 +116,9 @@ class FlatType {
   [[nodiscard]] std::optional<std::vector<std::byte>> encode(std::size_t most) const;
   // Code::malformed for what encode() cannot have made.
   static Result<FlatType> decode(std::span<const std::byte> bytes);
+  // Of what nobody vouches for: takes no memory, and what passes is decoded without harm. Code::malformed as decode(), and
+  // for numbers near the ends of their range.
+  static Result<FlatSummary> summarize(std::span<const std::byte> bytes);
 
   // The elements of one repetition, in order; neighbours of one sort are joined where that is cheap.
   void each_element_run(const std::function<void(const ElementRun&)>& visit) const;

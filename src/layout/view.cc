@@ -30,6 +30,15 @@ TypeCursor FileView::cursor(std::int64_t data_offset) const {
   return cursor;
 }
 
+bool FileView::lies_before(std::int64_t data_end, std::int64_t file_end) const {
+  if (data_end <= 0) return true;
+  std::int64_t place = 0;
+  return !__builtin_mul_overflow((data_end - 1) / filetype.size(), filetype.extent(), &place) &&
+         !__builtin_add_overflow(place, displacement, &place) &&
+         !__builtin_add_overflow(place, filetype.true_lb() + filetype.true_extent(), &place) &&
+         place <= file_end;
+}
+
 std::int64_t FileView::file_offset(std::int64_t data_offset) const {
   if (contiguous()) return displacement + filetype.true_lb() + data_offset;
   return cursor(data_offset).next(1).offset;

@@ -28,6 +28,9 @@ struct FileView {
   // Data order is file order over the whole view.
   [[nodiscard]] bool ascending() const { return filetype.tiles_ascending(); }
 
+  // Whether the repetitions that hold the first `data_end` bytes of the data lie before this place in the file, and no
+  // number that leads there overflows. Of a view that is valid.
+  [[nodiscard]] bool lies_before(std::int64_t data_end, std::int64_t file_end) const;
   // The place in the file of a byte of the data.
   [[nodiscard]] std::int64_t file_offset(std::int64_t data_offset) const;
   // How many bytes of the data lie before a place in the file. Only of an ascending view.

@@ -107,6 +107,8 @@ int File::open_here(MPI_Comm comm, const std::string& path, MPI_Info info) {
   if (group_->rank() == 0) {
     add_environment(list);
     add_default_hints({{"tutti_app_id", std::to_string(runtime_.application())}}, list);
+    if (const std::string plan = runtime_.collective(); !plan.empty())
+      add_default_hints({{"tutti_collective", plan}}, list);
   }
   const auto text = runtime_.run(broadcast_text(*group_, 0, encode_hints(list)));
   const Status opened = text.ok() ? open_file(path, decode_hints(*text)) : text.status();

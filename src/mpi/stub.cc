@@ -142,10 +142,10 @@ extern "C" {
 TUTTI_MPI_ALL(TUTTI_FORWARD)
 
 // Turns that a program takes itself (tutti/gate_mpi.h). Without an implementation it has them at once.
-#define TUTTI_FORWARD_GATE(name)                                                         \
-  TUTTI_EXPORT long name(long a, long b, long c) {                                       \
-    pthread_once(&once, &find_library);                                                  \
-    void* function = found.lookup != nullptr ? found.lookup(#name, found.mpi) : nullptr; \
+#define TUTTI_FORWARD_GATE(name)                                                             \
+  TUTTI_EXPORT long name(long a, long b, long c) {                                           \
+    pthread_once(&once, &find_library);                                                      \
+    void* function = found.lookup != nullptr ? found.lookup(#name, found.mpi) : nullptr;     \
     return function != nullptr ? reinterpret_cast<Function>(function)(a, b, c, 0, 0, 0) : 0; \
   }
 TUTTI_FORWARD_GATE(tutti_gate_begin)

@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "layout/view_range.h"
+#include "parallel/agent_read.h"
 #include "parallel/exchange.h"
 #include "parallel/slot_bytes.h"
+#include "parallel/turns.h"
 #include "parallel/typed_memory.h"
 
 namespace tutti {
@@ -24,7 +26,9 @@ struct Record {
   std::uint64_t bytes = 0;
   std::uint64_t runs = 0;
   std::uint64_t view_size = 0;  // 0: none, or too long to be sent whole
-  std::uint64_t refused = 0;
+  std::uint32_t refused = 0;
+  std::uint32_t rotational = 0;
+  std::uint64_t call = 0;  // a DirectedCall's; that of rank 0 counts
   std::array<std::byte, kViewInRecord> view{};
 };
 
@@ -58,9 +62,12 @@ class Call {
   [[nodiscard]] Record own_record();
   Task<Status> share_facts();
   [[nodiscard]] std::vector<RankFacts> facts_of_ranks() const;
-  [[nodiscard]] Schedule make_schedule() const;
+  [[nodiscard]] Arrangement arrange() const;
+  void direct();
   Task<Status> alone();
-  Task<Status> together(const Schedule& schedule);
+  Task<Status> alone_in_turn(const Arrangement& arrangement);
+  Task<Status> together(const Arrangement& arrangement);
+  Task<Status> read_together(const Arrangement& arrangement, std::vector<ViewRange> views);
   Task<Result<std::vector<ViewRange>>> gather_views(const Schedule& schedule);
   Task<Result<std::vector<ViewRange>>> gather_long_views(const Schedule& schedule, bool whole);
   Task<Status> count_to_the_end();
@@ -77,6 +84,7 @@ class Call {
   std::vector<Record> records_;  // of all ranks
   std::vector<std::uint64_t>
       by_slot_;  // of all ranks: bytes on each of the file's servers, if the plan wants it
+  DirectedCall call_;
   Bytes got_;
 };
 
@@ -90,17 +98,17 @@ Task<Status> Call::run() {
   const bool refused =
       std::any_of(records_.begin(), records_.end(), [](const Record& record) { return record.refused != 0; });
   if (refused) co_return co_await agree(group_, access_.refused);
-  const Schedule schedule = make_schedule();
-  if (schedule.empty()) {
-    Status status = co_await alone();
-    co_return co_await agree(group_, std::move(status));
-  }
-  co_return co_await together(schedule);
+  const Arrangement arrangement = arrange();
+  if (!arrangement.aggregators.empty()) co_return co_await together(arrangement);
+  if (plan_.directed()) direct();
+  co_return co_await alone_in_turn(arrangement);
 }
 
 Record Call::own_record() {
   Record mine;
   mine.refused = access_.refused.ok() ? 0 : 1;
+  mine.rotational = file_.rotational() ? 1 : 0;
+  if (plan_.directed()) mine.call = file_.new_call();
   if (!access_.refused.ok()) return mine;
   range_ = ViewRange(*access_.view, access_.data_offset, memory_.bytes());
   mine.first = range_.bounds().offset.count();
@@ -158,7 +166,7 @@ std::vector<RankFacts> Call::facts_of_ranks() const {
   return ranks;
 }
 
-Schedule Call::make_schedule() const {
+Arrangement Call::arrange() const {
   const std::vector<RankFacts> ranks = facts_of_ranks();
   CollectiveFacts facts;
   facts.write = write_;
@@ -168,7 +176,23 @@ Schedule Call::make_schedule() const {
   facts.cb_nodes = options_.cb_nodes;
   facts.cb_buffer_size = options_.cb_buffer_size;
   facts.aggregators = options_.aggregators;
-  return plan_.schedule(facts);
+  facts.rotational = std::any_of(records_.begin(), records_.end(),
+                                 [](const Record& record) { return record.rotational != 0; });
+  Arrangement arrangement = plan_.arrange(facts);
+  if (group_.rank() == 0 && !arrangement.reason.empty())
+    file_.log().debug("collective {}: {}", write_ ? "write" : "read", arrangement.reason);
+  return arrangement;
+}
+
+// All ranks come to the same call.
+void Call::direct() {
+  call_.id = records_.front().call;
+  const std::size_t slots = by_slot_.size() / records_.size();
+  call_.members.assign(slots, 0);
+  for (std::size_t i = 0; i < by_slot_.size(); ++i) {
+    if (by_slot_[i] > 0) ++call_.members[i % slots];
+  }
+  access_.call = &call_;
 }
 
 Task<Status> Call::alone() {
@@ -178,17 +202,42 @@ Task<Status> Call::alone() {
   co_return got.status();
 }
 
-Task<Status> Call::together(const Schedule& schedule) {
-  auto views = co_await gather_views(schedule);
-  if (!views.ok()) co_return views.status();
-  Exchange exchange(group_, file_, schedule, memory_, range_, *std::move(views), options_);
-  if (write_) {
-    TUTTI_CO_TRY(co_await exchange.write());
-    co_return co_await agree(group_, exchange.failure());
+Task<Status> Call::alone_in_turn(const Arrangement& arrangement) {
+  Status status;
+  if (arrangement.turns.empty()) {
+    status = co_await alone();
+  } else {
+    Turns turns(group_, file_, arrangement);
+    TUTTI_CO_TRY(co_await turns.run(alone(), status));
   }
-  TUTTI_CO_TRY(co_await exchange.read());
-  std::array<std::int64_t, 1> short_read{exchange.short_read() ? 1 : 0};
-  TUTTI_CO_TRY(co_await agree(group_, exchange.failure(), short_read));
+  co_return co_await agree(group_, std::move(status));
+}
+
+Task<Status> Call::together(const Arrangement& arrangement) {
+  auto views = co_await gather_views(arrangement.aggregators);
+  if (!views.ok()) co_return views.status();
+  if (!write_) co_return co_await read_together(arrangement, *std::move(views));
+  Exchange exchange(group_, file_, arrangement, memory_, range_, *std::move(views), options_);
+  TUTTI_CO_TRY(co_await exchange.write());
+  co_return co_await agree(group_, exchange.failure());
+}
+
+Task<Status> Call::read_together(const Arrangement& arrangement, std::vector<ViewRange> views) {
+  Status failure;
+  bool met_end = false;
+  if (arrangement.reading == ReadForm::exchange) {
+    Exchange exchange(group_, file_, arrangement, memory_, range_, std::move(views), options_);
+    TUTTI_CO_TRY(co_await exchange.read());
+    failure = exchange.failure();
+    met_end = exchange.short_read();
+  } else {
+    AgentRead read(group_, file_, arrangement, memory_, range_, std::move(views), options_);
+    TUTTI_CO_TRY(co_await read.run());
+    failure = read.failure();
+    met_end = read.short_read();
+  }
+  std::array<std::int64_t, 1> short_read{met_end ? 1 : 0};
+  TUTTI_CO_TRY(co_await agree(group_, failure, short_read));
   got_ = Bytes(static_cast<std::uint64_t>(memory_.bytes()));
   if (short_read[0] != 0) co_return co_await count_to_the_end();
   co_return Status();

@@ -35,6 +35,8 @@ struct CollectiveOptions {
   Toggle ds_write = Toggle::automatic;
   Bytes ind_rd_buffer_size = 4_MiB;
   Bytes ind_wr_buffer_size = 512_KiB;
+  // disable: what a view shows is listed for the servers, each time; otherwise they are told the view once.
+  Toggle views = Toggle::automatic;
   std::vector<int> aggregators;  // ranks that may aggregate, in order of preference; empty: all
 };
 
@@ -44,7 +46,9 @@ struct FileAccess {
   FlatType type;              // of the memory
   std::int64_t count = 0;
   const FileView* view = nullptr;
-  std::int64_t data_offset = 0;  // in bytes of the view's data
+  ViewPointer declared;                // the same view as the file's servers know it; null: they do not
+  std::int64_t data_offset = 0;        // in bytes of the view's data
+  const DirectedCall* call = nullptr;  // of which it is part; null: of none
   // Collective calls only: not ok if this rank's arguments were refused. It then takes part without bytes,
   // and every rank gets this Status.
   Status refused;

@@ -26,28 +26,20 @@ Task<Status> both(Task<Status> first, Task<Status> second) {
 
 }  // namespace
 
-std::span<std::byte> Room::of(std::size_t bytes) {
-  if (size_ < bytes) {
-    memory_.reset();
-    memory_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
-    size_ = bytes;
-  }
-  return {memory_.get(), bytes};
-}
-
-Exchange::Exchange(Group& group, OpenFile& file, const Schedule& schedule, const TypedMemory& memory,
+Exchange::Exchange(Group& group, OpenFile& file, const Arrangement& arrangement, const TypedMemory& memory,
                    const ViewRange& mine, std::vector<ViewRange> views, const CollectiveOptions& options)
     : group_(group),
       file_(file),
-      schedule_(schedule),
+      arrangement_(arrangement),
+      schedule_(arrangement.aggregators),
       memory_(memory),
       mine_(mine),
       views_(std::move(views)),
       options_(options) {
-  const auto own = std::find_if(schedule.begin(), schedule.end(),
+  const auto own = std::find_if(schedule_.begin(), schedule_.end(),
                                 [&](const Aggregator& each) { return each.rank == group.rank(); });
-  own_ = static_cast<std::size_t>(own - schedule.begin());
-  for (const Aggregator& aggregator : schedule) rounds_ = std::max(rounds_, aggregator.rounds.size());
+  own_ = static_cast<std::size_t>(own - schedule_.begin());
+  for (const Aggregator& aggregator : schedule_) rounds_ = std::max(rounds_, aggregator.rounds.size());
 }
 
 const Round* Exchange::round_of(std::size_t aggregator, std::size_t round) const {
@@ -254,10 +246,19 @@ Task<Status> Exchange::exchange_after_read(std::size_t number, Slot& slot) {
   co_return Status();
 }
 
+// Nothing is exchanged meanwhile, so that the group is free for the words between those who take turns.
+Task<Status> Exchange::read_first() {
+  Turns turns(group_, file_, arrangement_);
+  Status outcome;
+  TUTTI_CO_TRY(co_await turns.run(read_round(0, slots_[0]), outcome));
+  co_return outcome;
+}
+
 Task<Status> Exchange::read() {
-  for (std::size_t round = 0; round <= rounds_; ++round) {
+  if (rounds_ > 0) TUTTI_CO_TRY(co_await read_first());
+  for (std::size_t round = 1; round <= rounds_; ++round) {
     Task<Status> next = round < rounds_ ? read_round(round, slots_[round % 2]) : nothing();
-    Task<Status> last = round > 0 ? exchange_after_read(round - 1, slots_[(round - 1) % 2]) : nothing();
+    Task<Status> last = exchange_after_read(round - 1, slots_[(round - 1) % 2]);
     TUTTI_CO_TRY(co_await both(std::move(next), std::move(last)));
   }
   co_return Status();

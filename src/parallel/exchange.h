@@ -14,27 +14,17 @@
 #include "layout/view_range.h"
 #include "parallel/collective.h"
 #include "parallel/packed_round.h"
+#include "parallel/room.h"
+#include "parallel/turns.h"
 #include "parallel/typed_memory.h"
 
 namespace tutti {
-
-// Memory that is used again and again: it grows to what was asked for and keeps its pages.
-class Room {
- public:
-  // What was in it before is lost.
-  std::span<std::byte> of(std::size_t bytes);
-  [[nodiscard]] std::size_t size() const { return size_; }
-
- private:
-  std::unique_ptr<std::byte[]> memory_;
-  std::size_t size_ = 0;
-};
 
 class Exchange {
  public:
   // `views` are what all ranks want, in the order of ranks; only an aggregator needs them. The references
   // must outlive the object.
-  Exchange(Group& group, OpenFile& file, const Schedule& schedule, const TypedMemory& memory,
+  Exchange(Group& group, OpenFile& file, const Arrangement& arrangement, const TypedMemory& memory,
            const ViewRange& mine, std::vector<ViewRange> views, const CollectiveOptions& options);
 
   // An error of the group. What went wrong at the servers is in failure().
@@ -88,9 +78,12 @@ class Exchange {
   Task<Status> write_round(std::size_t round, Slot& slot);
   Task<Status> read_round(std::size_t round, Slot& slot);
   Task<Status> exchange_after_read(std::size_t round, Slot& slot);
+  // The first round, in this rank's turn.
+  Task<Status> read_first();
 
   Group& group_;
   OpenFile& file_;
+  const Arrangement& arrangement_;
   const Schedule& schedule_;
   const TypedMemory& memory_;
   const ViewRange& mine_;

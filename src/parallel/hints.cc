@@ -115,6 +115,26 @@ std::string take_collective(const std::string& value, FileHints& hints) {
   return "";
 }
 
+std::string take_target_order(const std::string& value, FileHints& hints) {
+  if (const auto order = make_target_order(value); !order.ok()) return order.status().message();
+  hints.visit.order = value;
+  return "";
+}
+
+std::string take_schedule_block(const std::string& value, FileHints& hints) {
+  const auto size = parse_bytes(value);
+  if (!size.ok() || *size < kLeastBlock || *size > kMostBlock) return "not a size from 4 KiB to 8 MiB";
+  hints.visit.block = *size;
+  return "";
+}
+
+std::string take_in_flight(const std::string& value, FileHints& hints) {
+  const auto count = whole(value);
+  if (!count || *count < 1 || *count > static_cast<std::int64_t>(kMostInFlight)) return "use 1 to 16";
+  hints.visit.in_flight = static_cast<std::size_t>(*count);
+  return "";
+}
+
 struct Known {
   std::string_view key;
   Taker take;
@@ -138,6 +158,10 @@ constexpr std::array kKnown = {
     Known{"striping_unit", &take_unit},
     Known{"tutti_app_id", &take_application},
     Known{"tutti_collective", &take_collective},
+    Known{"tutti_pieces_in_flight", &take_in_flight},
+    Known{"tutti_schedule_block", &take_schedule_block},
+    Known{"tutti_target_order", &take_target_order},
+    Known{"tutti_views", &take_choice<&CollectiveOptions::views>},
 };
 
 // Hints of the standard, of ROMIO and of OMPIO that ask for what Tutti does in another way or does not need.
@@ -161,8 +185,6 @@ constexpr std::array kWithoutMeaning = {
     "romio_min_fdomain_size",
     "romio_synchronized_flush",
     "romio_visibility_immediate",
-    "tutti_schedule_block",
-    "tutti_target_order",
 };
 
 std::string_view word(Toggle choice) {
@@ -235,6 +257,12 @@ HintList effective_hints(const FileHints& hints, const Layout& layout, std::uint
   list.emplace_back("striping_unit", std::to_string(layout.stripe_size.count()));
   list.emplace_back("tutti_app_id", fmt::format("0x{:016x}", application));
   list.emplace_back("tutti_collective", used.plan);
+  if (hints.visit.in_flight != 0)
+    list.emplace_back("tutti_pieces_in_flight", std::to_string(hints.visit.in_flight));
+  if (hints.visit.block != 0_B)
+    list.emplace_back("tutti_schedule_block", std::to_string(hints.visit.block.count()));
+  if (!hints.visit.order.empty()) list.emplace_back("tutti_target_order", hints.visit.order);
+  list.emplace_back("tutti_views", word(used.views));
   return list;
 }
 

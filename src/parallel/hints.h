@@ -26,6 +26,7 @@ struct FileHints {
   std::optional<std::uint64_t> application;  // tutti_app_id
   CollectiveOptions collective;  // tutti_collective, cb_*, romio_cb_*, romio_ds_*, ind_*; not aggregators
   std::string cb_config_list;    // empty: any rank may aggregate
+  VisitWish visit;               // tutti_target_order, tutti_schedule_block, tutti_pieces_in_flight
   bool no_independent = false;   // romio_no_indep_rw: collective buffering whatever the access
 
   // What reads and writes go by: `collective`, with what other hints change in it.

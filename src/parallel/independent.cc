@@ -1,4 +1,4 @@
-// Independent access: list I/O straight from and to the caller's memory, or data sieving.
+// Independent access: view or list I/O straight from and to the caller's memory, or data sieving.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -208,18 +208,83 @@ Task<Status> write_sieved(OpenFile& file, const FileAccess& access, Bytes buffer
   co_return Status();
 }
 
+// Whether the servers are told the view and then ranges of it: where it has blocks and the memory is one buffer, or is
+// made one.
+bool by_view(const FileAccess& access, const TypedMemory& memory, const CollectiveOptions& options) {
+  return access.declared != nullptr && options.views != Toggle::disable && memory.bytes() > 0 &&
+         (memory.contiguous() || memory.mean_run() < kSmallMemoryRun);
+}
+
+// The parts in which memory that is not contiguous goes through a buffer.
+class Gathered {
+ public:
+  explicit Gathered(const TypedMemory& memory)
+      : memory_(memory),
+        buffer_(std::make_unique_for_overwrite<std::byte[]>(
+            static_cast<std::size_t>(std::min(memory.bytes(), kGathered)))) {}
+
+  // The next part; false at the end.
+  bool next() {
+    begin_ += static_cast<std::int64_t>(part_.size());
+    const std::int64_t left = memory_.bytes() - begin_;
+    part_ = {buffer_.get(), static_cast<std::size_t>(std::min(left, kGathered))};
+    return left > 0;
+  }
+  [[nodiscard]] std::int64_t begin() const { return begin_; }
+  [[nodiscard]] std::span<std::byte> part() const { return part_; }
+  void from_memory() const { memory_.gather(begin_, part_); }
+  void to_memory(std::size_t bytes) const { memory_.scatter(part_.first(bytes), begin_); }
+
+ private:
+  const TypedMemory& memory_;
+  std::unique_ptr<std::byte[]> buffer_;
+  std::int64_t begin_ = 0;
+  std::span<std::byte> part_;
+};
+
+Task<Result<Bytes>> read_by_view(OpenFile& file, const FileAccess& access, const TypedMemory& memory) {
+  const Bytes offset = unsigned_bytes(access.data_offset);
+  if (memory.contiguous())
+    co_return co_await file.read_view(access.declared, offset, memory.all(), access.call);
+  Bytes got;
+  for (Gathered gathered(memory); gathered.next();) {
+    const Bytes begin = unsigned_bytes(gathered.begin());
+    const auto read = co_await file.read_view(access.declared, offset + begin, gathered.part());
+    if (!read.ok()) co_return read.status();
+    gathered.to_memory(read->count());
+    if (*read > 0_B) got = begin + *read;
+    if (read->count() < gathered.part().size() && access.view->ascending()) break;
+  }
+  co_return got;
+}
+
+Task<Status> write_by_view(OpenFile& file, const FileAccess& access, const TypedMemory& memory) {
+  const Bytes offset = unsigned_bytes(access.data_offset);
+  if (memory.contiguous())
+    co_return co_await file.write_view(access.declared, offset, memory.all(), access.call);
+  for (Gathered gathered(memory); gathered.next();) {
+    gathered.from_memory();
+    TUTTI_CO_TRY(co_await file.write_view(access.declared, offset + unsigned_bytes(gathered.begin()),
+                                          gathered.part()));
+  }
+  co_return Status();
+}
+
 }  // namespace
 
 Task<Result<Bytes>> read_independent(OpenFile& file, FileAccess access, const CollectiveOptions& options) {
   if (sieve_read(sieve_facts(access), options.ds_read)) {
     co_return co_await read_sieved(file, access, options.ind_rd_buffer_size);
   }
+  const TypedMemory memory(access.base, access.type, access.count);
+  if (by_view(access, memory, options)) co_return co_await read_by_view(file, access, memory);
   Batches batches(access);
   Batch batch;
   std::int64_t got = 0;
   while (!batches.done()) {
     batches.next(batch);
-    const auto read = co_await file.read_list(batch.file, batch.memory);
+    const auto read =
+        co_await file.read_list(batch.file, batch.memory, batches.done() ? access.call : nullptr);
     if (!read.ok()) co_return read.status();
     const auto bytes = static_cast<std::int64_t>(read->count());
     if (batches.gathers()) batches.memory().scatter(batch.memory[0].first(read->count()), batch.begin);
@@ -233,14 +298,21 @@ Task<Status> write_independent(OpenFile& file, FileAccess access, const Collecti
   if (sieve_write(sieve_facts(access), options.ds_write)) {
     co_return co_await write_sieved(file, access, options.ind_wr_buffer_size);
   }
+  const TypedMemory memory(access.base, access.type, access.count);
+  const bool beside_sieves = options.ds_write == Toggle::enable;
+  if (!beside_sieves && by_view(access, memory, options))
+    co_return co_await write_by_view(file, access, memory);
   Batches batches(access);
   Batch batch;
-  std::vector<std::span<const std::byte>> memory;
+  std::vector<std::span<const std::byte>> parts;
   while (!batches.done()) {
     batches.next(batch);
     if (batches.gathers()) batches.memory().gather(batch.begin, batch.memory[0]);
-    memory.assign(batch.memory.begin(), batch.memory.end());
-    TUTTI_CO_TRY(co_await write_beside_sieves(file, batch.file, memory, options));
+    parts.assign(batch.memory.begin(), batch.memory.end());
+    Task<Status> write = beside_sieves
+                             ? write_beside_sieves(file, batch.file, parts, options)
+                             : file.write_list(batch.file, parts, batches.done() ? access.call : nullptr);
+    TUTTI_CO_TRY(co_await std::move(write));
   }
   co_return Status();
 }

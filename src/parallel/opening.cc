@@ -79,6 +79,10 @@ Task<Status> ParallelFile::open_on_all(Status mine) {
     if (mine.ok() && opening.status.ok()) mine = co_await follow(opening);
   }
   if (!opening.status.ok()) co_return opening.status;  // the same on all ranks
+  if (mine.ok()) {
+    file_->set_rank(static_cast<std::uint32_t>(group_.rank()), static_cast<std::uint32_t>(group_.size()));
+    mine = file_->set_visit(options_.hints.visit);
+  }
   if (mine.ok()) co_await file_->connect(kSessionPatience);
   if (options_.same_user && options_.all_ready) co_return mine;
   co_return co_await agree(group_, std::move(mine));

@@ -37,6 +37,17 @@ class PackedRound {
     }
   }
 
+  // The same with the run, which tells where in the rank's data it is.
+  template <typename Visit>
+  void each_placed(const ViewRange& view, Visit visit) {
+    for (const Part& part : parts_) {
+      runs_.clear();
+      view.cut(part.file, runs_);
+      for (const PlacedRun& run : runs_)
+        visit(part.at + (static_cast<std::uint64_t>(run.file) - part.file.offset.count()), run);
+    }
+  }
+
   void want(std::uint64_t at, std::uint64_t length) { wanted_.add(at, at + length); }
 
   struct Wanted {

@@ -91,6 +91,7 @@ Task<Status> ParallelFile::set_view(ViewChange change, HintReport& report) {
   if (change.at_shared_pointer)
     change.view.displacement += terms_->view.file_offset(*begin * terms_->view.etype_size);
   next.view = std::move(change.view);
+  next.declared = next.view.contiguous() ? nullptr : file_->declare(next.view);
   next.representation = change.representation;
   terms_ = std::make_shared<const Terms>(std::move(next));
   individual_ = shared_start_ = 0;
@@ -250,7 +251,7 @@ Task<Status> ParallelFile::take_hints(HintList list, HintReport& report) {
   next.options = options_.hints.options();
   next.options.aggregators = terms_->options.aggregators;
   terms_ = std::make_shared<const Terms>(std::move(next));
-  co_return Status();
+  co_return file_->set_visit(options_.hints.visit);
 }
 
 HintList ParallelFile::hints() const {

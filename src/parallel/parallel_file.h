@@ -123,6 +123,7 @@ class ParallelFile {
   // What a transfer goes by: as it was when the transfer began, whatever is changed meanwhile.
   struct Terms {
     FileView view;
+    ViewPointer declared;     // null: contiguous
     bool empty_view = false;  // it shows no byte
     Representation representation = Representation::native;
     bool atomic = false;

@@ -80,6 +80,7 @@ Task<Result<Bytes>> ParallelFile::run(Begun begun) {
   access.type = transfer.type;
   access.count = transfer.count;
   access.view = &begun.terms->view;
+  access.declared = begun.terms->declared;
   access.data_offset = begun.offset * begun.terms->view.etype_size;
   access.refused = transfer.refused;
   if (transfer.write) dirty_ = true;

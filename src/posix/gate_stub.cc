@@ -19,8 +19,8 @@
 #include <cstring>
 
 #include "env/real/door/door.h"
-#include "tutti/gate.h"
 #include "posix/next_function.h"
+#include "tutti/gate.h"
 
 namespace {
 
@@ -44,7 +44,8 @@ struct Directories {
 };
 Directories directories;
 pthread_once_t once = PTHREAD_ONCE_INIT;
-thread_local bool inside;  // looking for where a file is opens nothing for writing; but nothing may come back here
+thread_local bool
+    inside;  // looking for where a file is opens nothing for writing; but nothing may come back here
 
 void read_environment() {
   const char* list = std::getenv(door::kDirectoryVariable);
@@ -118,7 +119,9 @@ door::Turn begin(int at, const char* name) {
 }
 
 bool writes(int flags) { return (flags & O_ACCMODE) != O_RDONLY; }
-bool writes(const char* mode) { return mode != nullptr && (mode[0] != 'r' || std::strchr(mode, '+') != nullptr); }
+bool writes(const char* mode) {
+  return mode != nullptr && (mode[0] != 'r' || std::strchr(mode, '+') != nullptr);
+}
 
 door::Turn begin(int at, const char* name, int flags) {
   return writes(flags) && (flags & O_PATH) == 0 ? begin(at, name) : door::Turn();
@@ -296,7 +299,9 @@ TUTTI_EXPORT tutti_gate_turn* tutti_gate_ask(const char* path, uint64_t bytes) {
   if (want.device != 0) handle->turn = door::ask(want);
   return handle;
 }
-TUTTI_EXPORT int tutti_gate_test(tutti_gate_turn* turn) { return turn == nullptr || door::test(turn->turn) ? 1 : 0; }
+TUTTI_EXPORT int tutti_gate_test(tutti_gate_turn* turn) {
+  return turn == nullptr || door::test(turn->turn) ? 1 : 0;
+}
 TUTTI_EXPORT int tutti_gate_wait(tutti_gate_turn* turn) {
   if (turn == nullptr) return 0;
   door::wait(turn->turn);

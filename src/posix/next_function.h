@@ -25,8 +25,8 @@ Function next_function(std::atomic<Function>& cache, const char* name) {
 }  // namespace tutti::posix
 
 #define TUTTI_EXPORT extern "C" __attribute__((visibility("default")))
-#define TUTTI_NEXT(name)                                             \
-  ([]() -> decltype(&name) {                                         \
-    static std::atomic<decltype(&name)> cache;                       \
+#define TUTTI_NEXT(name)                                               \
+  ([]() -> decltype(&name) {                                           \
+    static std::atomic<decltype(&name)> cache;                         \
     return tutti::posix::next_function<decltype(&name)>(cache, #name); \
   }())

@@ -13,7 +13,7 @@ constexpr Nanos kFarewellPatience = 5_s;
 
 }  // namespace
 
-Task<Result<std::uint64_t>> greet(Env env, Connection& connection, std::uint64_t cluster,
+Task<Result<Greeting>> greet(Env env, Connection& connection, std::uint64_t cluster,
                                   const ClusterClock& clock, std::string_view who) {
   Result<Frame> frame = co_await with_timeout(env.clock, kGreetingPatience, connection.receive(),
                                               "waiting for a session request");
@@ -22,7 +22,7 @@ Task<Result<std::uint64_t>> greet(Env env, Connection& connection, std::uint64_t
                             ? wire::parse<wire::SessionRequest>(frame->payload)
                             : nullptr;
   if (request == nullptr) co_return Status(Code::malformed, "no sound session request came first");
-  const std::uint64_t client = request->client();
+  const Greeting client{request->client(), request->application()};
   Status status;
   if (request->protocol() != wire::kProtocolVersion) {
     status = Status(Code::version,

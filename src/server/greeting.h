@@ -10,9 +10,14 @@
 
 namespace tutti {
 
-// Waits for the session request and answers it; `who` names the server in errors. The result is the client's id.
+struct Greeting {
+  std::uint64_t client = 0;
+  std::uint64_t application = 0;
+};
+
+// Waits for the session request and answers it; `who` names the server in errors. The result is the client's word.
 // Code::malformed if something else came first, Code::version if the peer speaks another protocol: it has been told.
-Task<Result<std::uint64_t>> greet(Env env, Connection& connection, std::uint64_t cluster,
+Task<Result<Greeting>> greet(Env env, Connection& connection, std::uint64_t cluster,
                                   const ClusterClock& clock, std::string_view who);
 
 }  // namespace tutti

@@ -22,6 +22,13 @@ int main(void) {
   if (tutti_open(client, "/from-c", O_RDWR | O_CREAT, 0644, NULL, &file) != 0) return fprintf(stderr, "%s\n", tutti_error()), 1;
   if (tutti_pwrite(file, "hello", 5, 0) != 5) return 2;
   if (tutti_pread(file, back, sizeof back, 0) != 5 || strcmp(back, "hello") != 0) return 3;
+  tutti_view* view;
+  const tutti_level level = {3, 4};
+  if (tutti_view_strided(file, 1, 2, &level, 1, 0, &view) != 0) return fprintf(stderr, "%s\n", tutti_error()), 5;
+  if (tutti_view_write(view, "abcdef", 6, 0) != 6) return 6;
+  if (tutti_view_read(view, back, 4, 2) != 4 || memcmp(back, "cdef", 4) != 0) return 7;
+  tutti_view_free(view);
+  if (tutti_pread(file, back, 11, 0) != 11 || memcmp(back, "hablocd\0\0ef", 11) != 0) return 8;
   if (tutti_close(file) != 0) return 4;
   tutti_disconnect(client);
   return 0;

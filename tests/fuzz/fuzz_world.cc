@@ -77,6 +77,7 @@ class World {
     if ((flags & kSign) != 0) sign(type, bytes);
     const std::uint64_t first_id = whom_ == Whom::member ? wire::kDownwards : 0;
     connection_->send(wire::request_type(type), first_id + ++next_id_, bytes).ignore();
+    if (type == wire::Type::view) use_view(bytes);
     simulation_.run(sleep(&clock_, 100_ms));
   }
 
@@ -148,11 +149,42 @@ class World {
     flatbuffers::FlatBufferBuilder builder;
     builder.Finish(wire::CreateSessionRequest(builder, wire::kProtocolVersion, 1, 1));
     connection_->send(wire::request_type(wire::Type::session), ++next_id_, wire::bytes(builder)).ignore();
+    if (type_ == wire::Type::read || type_ == wire::Type::write) declare_view();
     if (type_ == wire::Type::statistics) {  // only members send them
       const auto join = join_message(key_, {0, false}, clock_.wall());
       connection_->send(wire::request_type(wire::Type::join), ++next_id_, wire::bytes(join)).ignore();
     }
     simulation_.run(sleep(&clock_, 100_ms));
+  }
+
+  // For transfers to name: blocks of 100 bytes, 300 apart.
+  void declare_view() {
+    const std::vector<std::uint8_t> type = {0, 0xd8, 0x04, 0, 0, 0xc8, 0x01};
+    flatbuffers::FlatBufferBuilder builder;
+    const auto list = builder.CreateVector(type);
+    const wire::Layout layout(65536, 2, 0, 2, 0);
+    builder.Finish(wire::CreateViewRequest(builder, 1, kFile, &layout, 0, 100, list));
+    connection_->send(wire::request_type(wire::Type::view), 0, wire::bytes(builder)).ignore();
+  }
+  // Reads through a view that was just declared: the server walks it, whatever it is.
+  void use_view(std::span<const std::byte> bytes) {
+    const auto* request = wire::parse<wire::ViewRequest>(bytes);
+    if (request == nullptr) return;
+    const wire::Capability capability = key_.sign(request->file(), 15, 0, clock_.wall() + 60_s);
+    const wire::Tag tag(1, 1, 1, 1, 0);
+    for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{12'345}, std::uint64_t{1} << 61U}) {
+      flatbuffers::FlatBufferBuilder builder;
+      wire::TransferRequestBuilder fields(builder);
+      fields.add_capability(&capability);
+      fields.add_tag(&tag);
+      fields.add_region(2);
+      fields.add_view(request->number());
+      fields.add_view_offset(offset);
+      fields.add_view_length(50'000);
+      fields.add_view_share(50'000);
+      builder.Finish(fields.Finish());
+      connection_->send(wire::request_type(wire::Type::read), ++next_id_, wire::bytes(builder)).ignore();
+    }
   }
 
   // Makes the capability inside a sound message genuine, for a file of the fuzzer's choice.

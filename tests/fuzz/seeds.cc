@@ -24,9 +24,10 @@ std::string input_of(const Builder& builder) {
   return one + one;
 }
 
-void write(const std::filesystem::path& directory, const std::string& target, const std::string& text) {
+void write(const std::filesystem::path& directory, const std::string& target, const std::string& text,
+           const char* name = "good") {
   std::filesystem::create_directories(directory / target);
-  std::ofstream(directory / target / "good", std::ios::binary) << text;
+  std::ofstream(directory / target / name, std::ios::binary) << text;
 }
 
 flatbuffers::Offset<wire::Place> place(Builder& builder, const char* path) {
@@ -43,11 +44,32 @@ void data_seeds(const std::filesystem::path& directory) {
     const bool write_it = std::string(target) == "write";
     builder.Finish(wire::CreateTransferRequest(builder, &capability, &tag, list, write_it ? 1 : 2, 0, 8192));
     write(directory, target, input_of(builder));
+    // The same through the view that the target has declared.
+    Builder by_view;
+    wire::TransferRequestBuilder fields(by_view);
+    fields.add_capability(&capability);
+    fields.add_tag(&tag);
+    fields.add_region(write_it ? 1 : 2);
+    fields.add_view(1);
+    fields.add_view_offset(50);
+    fields.add_view_length(1000);
+    fields.add_view_share(1000);
+    by_view.Finish(fields.Finish());
+    write(directory, target, input_of(by_view), "view");
   }
   for (const char* target : {"sync", "length", "remove_object"}) {
     Builder builder;
     builder.Finish(wire::CreateObjectRequest(builder, &capability, &tag));
     write(directory, target, input_of(builder));
+  }
+  {
+    Builder builder;
+    // 32 blocks of 100 bytes, 300 apart, in a tile of 9,600: as layout/flat_codec.cc writes it.
+    const std::vector<std::uint8_t> type = {0, 0x80, 0x96, 0x01, 0, 2, 64, 0xd8, 0x04, 0, 0xc8, 0x01};
+    const auto list = builder.CreateVector(type);
+    const wire::Layout layout(65536, 2, 0, 2, 0);
+    builder.Finish(wire::CreateViewRequest(builder, 1, 42, &layout, 1, 100, list));
+    write(directory, "view", input_of(builder));
   }
   {
     Builder builder;

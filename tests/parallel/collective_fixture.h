@@ -32,6 +32,7 @@ struct Rank {
     made.type = memory_type.flat;
     made.count = count;
     made.view = &view;
+    if (!view.contiguous() && view.validate(false).ok()) made.declared = file->declare(view);
     made.data_offset = data_offset;
     return made;
   }

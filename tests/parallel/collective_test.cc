@@ -20,13 +20,17 @@ TEST_P(EveryPlan, AgreesWithAFlatFile) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Plans, EveryPlan,
-                         testing::Combine(testing::Values("auto", "independent", "two_phase"),
+                         testing::Combine(testing::Values("auto", "independent", "two_phase", "disk_directed",
+                                                          "two_phase;domains=cyclic", "resonant",
+                                                          "resonant;reading=exchange;timing=never;agents=2",
+                                                          "resonant;reading=reread;blocking=1",
+                                                          "resonant;reading=prefetch;timing=never"),
                                           testing::Values(1, 2, 4, 9)));
 
 using CollectiveFaults = CollectiveTest;
 
 TEST_F(CollectiveFaults, StoppedServerIsTheSameErrorOnEveryRank) {
-  for (const char* plan : {"independent", "two_phase"}) {
+  for (const char* plan : {"independent", "two_phase", "disk_directed", "resonant", "resonant;reading=reread"}) {
     SCOPED_TRACE(plan);
     TearDown();
     ClientOptions impatient;
@@ -53,7 +57,7 @@ TEST_F(CollectiveFaults, StoppedServerIsTheSameErrorOnEveryRank) {
 }
 
 TEST_F(CollectiveFaults, ServerRestartedInTimeIsNoError) {
-  for (const char* plan : {"independent", "two_phase"}) {
+  for (const char* plan : {"independent", "two_phase", "disk_directed", "resonant", "resonant;reading=reread"}) {
     SCOPED_TRACE(plan);
     TearDown();
     start_ranks(4);

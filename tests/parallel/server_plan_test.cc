@@ -113,7 +113,7 @@ TEST_F(ServerPlanTest, OtherPlansAreNotToldBytesByServer) {
 }
 
 // What a rank does in a collective call, with an eye on its memory.
-Task<Status> move(Rank& rank, const Schedule& schedule, std::vector<ViewRange> views, bool write,
+Task<Status> move(Rank& rank, const Arrangement& schedule, std::vector<ViewRange> views, bool write,
                   Bytes& round_memory) {
   const CollectiveOptions options;
   const FileAccess access = rank.access();
@@ -145,9 +145,9 @@ TEST_F(ServerPlanTest, ARoundTakesAsMuchMemoryAsItsPartsHaveBytes) {
   ASSERT_EQ(all.layout.stripe_count, 4U);
   all.ranks = facts;
   all.cb_buffer_size = 8_KiB;
-  const Schedule schedule = server_plan_.schedule(all);
-  ASSERT_EQ(schedule.size(), 4U);
-  const Round& first = schedule[1].rounds.front();
+  const Arrangement schedule = server_plan_.arrange(all);
+  ASSERT_EQ(schedule.aggregators.size(), 4U);
+  const Round& first = schedule.aggregators[1].rounds.front();
   ASSERT_EQ(first.size(), 16U);
   ASSERT_GE(first.back().end() - first.front().offset, 30_KiB) << "the parts lie apart";
   for (const bool write : {true, false}) {

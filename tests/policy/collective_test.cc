@@ -23,6 +23,9 @@ std::vector<RankFacts> interleaved(std::size_t ranks, std::uint64_t block, std::
     facts[rank].bounds = {Bytes(rank * block), Bytes((blocks - 1) * ranks * block + block)};
     facts[rank].bytes = Bytes(block * blocks);
     facts[rank].runs = blocks;
+    facts[rank].bytes_by_slot.resize(4);
+    for (std::uint64_t i = 0; i < blocks; ++i)
+      facts[rank].bytes_by_slot[(i * ranks + rank) * block / (64 << 10) % 4] += Bytes(block);
   }
   return facts;
 }
@@ -120,8 +123,31 @@ TEST(Automatic, ExchangesOnlySmallInterleavedDenseRuns) {
   for (std::size_t rank = 0; rank < apart.size(); ++rank) apart[rank].bounds = {Bytes(rank << 20U), 1_MiB};
   EXPECT_TRUE(schedule("auto", facts_of(apart)).empty());
   auto sparse = small;
-  for (RankFacts& rank : sparse) rank.bounds.length = 1_GiB;
+  for (RankFacts& rank : sparse) rank.bounds.length = 8_GiB;
   EXPECT_TRUE(schedule("auto", facts_of(sparse)).empty());
+}
+
+TEST(Automatic, SaysWhatItPredictedAndChose) {
+  const auto plan = make_collective_plan("auto");
+  const auto ranks = interleaved(4, 256 << 10, 4);
+  CollectiveFacts facts = facts_of(ranks);
+  facts.rotational = true;
+  const Arrangement made = (*plan)->arrange(facts);
+  for (const char* name : {"independent", "two_phase", "two_phase;domains=cyclic", "resonant"})
+    EXPECT_NE(made.reason.find(name), std::string::npos) << made.reason;
+  EXPECT_NE(made.reason.find("chosen: "), std::string::npos);
+}
+
+TEST(Automatic, OnDisksLeavesAloneWhatResonatesAndMakesTheRestResonate) {
+  const auto alone = interleaved(4, 64 << 10, 4);  // each rank has a server to itself
+  CollectiveFacts facts = facts_of(alone);
+  facts.rotational = true;
+  EXPECT_TRUE(schedule("auto", facts).empty());
+  const auto shared = interleaved(4, 256 << 10, 4);
+  facts.ranks = shared;
+  EXPECT_FALSE(schedule("auto", facts).empty());
+  facts.rotational = false;
+  EXPECT_TRUE(schedule("auto", facts).empty()) << "nothing seeks";
 }
 
 TEST(Automatic, HintsOverrule) {

@@ -120,7 +120,8 @@ Result<double> measure_throughput(GateWorld& world, const BenchGateOptions& opti
   const Nanos end = started + Nanos(std::int64_t{options.seconds} * 1'000'000'000);
   Scope scope(world.loop.executor());
   for (std::size_t i = 0; i < sessions.size(); ++i) {
-    scope.spawn(take_turns_until(*sessions[i], fmt::format("server {}", i % servers), world.loop.clock(), end, granted));
+    scope.spawn(take_turns_until(*sessions[i], fmt::format("server {}", i % servers), world.loop.clock(), end,
+                                 granted));
   }
   while (world.loop.clock().now() < end) world.loop.run_once(end - world.loop.clock().now());
   const double seconds = (world.loop.clock().now() - started).seconds();
@@ -160,7 +161,8 @@ int run_bench_gate(const Globals& globals, const BenchGateOptions& options) {
   const auto rate_of_one = measure_throughput(**world, options, 1);
   if (!rate_of_one.ok()) return report("bench gate", rate_of_one.status());
 
-  const std::string probed = options.probe_directory.empty() ? (*gate)->state().path() : options.probe_directory;
+  const std::string probed =
+      options.probe_directory.empty() ? (*gate)->state().path() : options.probe_directory;
   gate::BackoffOptions backoff;
   std::vector<double> probe_seconds;
   for (std::uint32_t i = 0; i < backoff.probes * 3; ++i) {
@@ -184,17 +186,21 @@ int run_bench_gate(const Globals& globals, const BenchGateOptions& options) {
   measured["jobs"] = options.jobs;
   measured["probe_ms"] = median(probe_seconds) * 1000;
   measured["probing_bytes"] = backoff.written_by_probing().count();
-  if (options.json) return print_json({{"benchmark", "gate"}, {"rounds", options.rounds}, {"measured", measured}});
+  if (options.json)
+    return print_json({{"benchmark", "gate"}, {"rounds", options.rounds}, {"measured", measured}});
   Table table({"client and coordinator on", ">ping-pong p50 us", ">turn p50 us", ">turn p99 us", ">ratio"});
   for (const Measured& each : pinnings) {
-    table.add({each.pinning == "one_core" ? "one core" : "two cores", fmt::format("{:.1f}", median(each.pingpong) / 1000),
-               fmt::format("{:.1f}", median(each.turn) / 1000), fmt::format("{:.1f}", median(each.turn_p99) / 1000),
-               fmt::format("{:.2f}", median(each.ratio))});
+    table.add(
+        {each.pinning == "one_core" ? "one core" : "two cores",
+         fmt::format("{:.1f}", median(each.pingpong) / 1000), fmt::format("{:.1f}", median(each.turn) / 1000),
+         fmt::format("{:.1f}", median(each.turn_p99) / 1000), fmt::format("{:.2f}", median(each.ratio))});
   }
-  fmt::print("An uncontended turn, asked for and given back, beside a bare Unix-socket ping-pong.\n\n{}\n", table.text());
-  fmt::print("With {} jobs in the queues: {:.0f} turns per second on {} servers, {:.0f} on one.\n", options.jobs, *rate,
-             kServers, *rate_of_one);
-  fmt::print("A probe of {} bytes in {} takes {:.1f} ms.\n", backoff.data_size.count(), probed, median(probe_seconds) * 1000);
+  fmt::print("An uncontended turn, asked for and given back, beside a bare Unix-socket ping-pong.\n\n{}\n",
+             table.text());
+  fmt::print("With {} jobs in the queues: {:.0f} turns per second on {} servers, {:.0f} on one.\n",
+             options.jobs, *rate, kServers, *rate_of_one);
+  fmt::print("A probe of {} bytes in {} takes {:.1f} ms.\n", backoff.data_size.count(), probed,
+             median(probe_seconds) * 1000);
   return kSuccess;
 }
 

@@ -6,22 +6,31 @@
 // strided writes into new files, FILE.N, from the first write to the end of closing.
 //   open FILE REPEATS
 // opening an existing file on all ranks.
+//   views FILE REPEATS PIDS
+// one phase of BTIO, class C: written and read in several ways that take turns. Rank 0 prints "operation seconds bytes CPU",
+// the last being the seconds of processor time that the processes PIDS (separated by commas) took for it.
 //   rounds FILE ROUNDS BYTES REQUESTS
 // so many reads of each rank at once in every round, of a file whose every word is its own offset. Rank 0 prints "ready", takes "START PERIOD" in nanoseconds of the steady clock
 // from its standard input, and prints in one line how many seconds after its due time each round was over.
+//   demo FILE CALLS SEGMENT
+// so many collective reads of four interleaved segments of each rank, of such a file. Rank 0 prints "demo seconds bytes".
 #include <mpi.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <iostream>
+#include <iterator>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -125,6 +134,123 @@ void strided(MPI_File target, int repeats) {
           {"strided_independent_write", move(MPI_File_write_at)},
           {"strided_independent_read", move(MPI_File_read_at)}},
          target, repeats, static_cast<double>(count) * size);
+}
+
+// The blocks of a rank in BTIO: the grid is cut into as many cells in each direction as there are ranks in a row, and a
+// rank has the cells of a diagonal.
+MPI_Datatype btio_type() {
+  constexpr int kGrid = 162;  // class C
+  constexpr int kPoint = 40;  // bytes: five doubles
+  const int row = static_cast<int>(std::lround(std::sqrt(size)));
+  const int cell = kGrid / row;
+  MPI_Datatype point = MPI_DATATYPE_NULL;
+  must(MPI_Type_contiguous(kPoint, MPI_BYTE, &point), "contiguous");
+  std::vector<MPI_Datatype> cells;
+  std::array<int, 3> at = {rank % row, rank / row, 0};
+  for (int i = 0; i < row; ++i) {
+    const std::array<int, 3> sizes = {kGrid, kGrid, kGrid};
+    const std::array<int, 3> part = {cell, cell, cell};
+    const std::array<int, 3> start = {at[0] * cell, at[1] * cell, at[2] * cell};
+    MPI_Datatype each = MPI_DATATYPE_NULL;
+    must(
+        MPI_Type_create_subarray(3, sizes.data(), part.data(), start.data(), MPI_ORDER_FORTRAN, point, &each),
+        "subarray");
+    cells.push_back(each);
+    at = {(at[0] + 1) % row, (at[1] + row - 1) % row, i + 1};
+  }
+  std::vector<int> lengths(cells.size(), 1);
+  std::vector<MPI_Aint> places(cells.size(), 0);
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  must(MPI_Type_create_struct(row, lengths.data(), places.data(), cells.data(), &type), "struct");
+  must(MPI_Type_commit(&type), "commit");
+  for (MPI_Datatype& each : cells) MPI_Type_free(&each);
+  MPI_Type_free(&point);
+  return type;
+}
+
+// Seconds of processor time that the processes have taken.
+double processor_time(const std::vector<int>& processes) {
+  double sum = 0;
+  for (const int process : processes) {
+    std::ifstream file("/proc/" + std::to_string(process) + "/schedstat");
+    double nanoseconds = 0;
+    if (file >> nanoseconds) sum += nanoseconds * 1e-9;
+  }
+  return sum;
+}
+
+// A way to move the same bytes.
+struct Way {
+  std::string name;
+  bool collective;
+  std::vector<std::pair<std::string, std::string>> hints;
+  MPI_File file = MPI_FILE_NULL;
+};
+
+std::vector<Way> ways_to_move() {
+  std::vector<Way> ways = {{"view", false, {{"tutti_views", "enable"}}},
+                           {"list", false, {{"tutti_views", "disable"}}}};
+  for (const char* nodes : {"3", "9"}) {
+    for (const char* buffer : {"4", "16"}) {
+      ways.push_back({std::string("two_phase_") + nodes + "_" + buffer,
+                      true,
+                      {{"tutti_collective", "two_phase"},
+                       {"romio_cb_read", "enable"},
+                       {"romio_cb_write", "enable"},
+                       {"cb_nodes", nodes},
+                       {"cb_buffer_size", std::string(buffer) + "MiB"}}});
+    }
+  }
+  return ways;
+}
+
+void views(const std::string& name, int repeats, const std::vector<int>& servers) {
+  std::vector<Way> ways = ways_to_move();
+  MPI_Datatype type = btio_type();
+  int count = 0;
+  must(MPI_Type_size(type, &count), "size");
+  for (Way& way : ways) {
+    MPI_Info info = MPI_INFO_NULL;
+    MPI_Info_create(&info);
+    for (const auto& [key, value] : way.hints) MPI_Info_set(info, key.c_str(), value.c_str());
+    must(MPI_File_open(MPI_COMM_WORLD, name.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, info, &way.file),
+         "open");
+    must(MPI_File_set_view(way.file, 0, MPI_BYTE, type, "native", MPI_INFO_NULL), "set_view");
+    MPI_Info_free(&info);
+  }
+  std::vector<char> data(static_cast<std::size_t>(count));
+  const auto fill = [&](int round) {
+    for (std::size_t i = 0; i < data.size(); ++i)
+      data[i] = static_cast<char>(i * 7 + static_cast<std::size_t>(rank * 31 + round));
+  };
+  const auto move = [&](Way& way, bool write) {
+    MPI_Status status;
+    must(write ? (way.collective ? MPI_File_write_at_all : MPI_File_write_at)(way.file, 0, data.data(), count,
+                                                                              MPI_BYTE, &status)
+               : (way.collective ? MPI_File_read_at_all : MPI_File_read_at)(way.file, 0, data.data(), count,
+                                                                            MPI_BYTE, &status),
+         "transfer through a view");
+  };
+  for (int i = 0; i <= repeats; ++i) {
+    for (const bool write : {true, false}) {
+      for (std::size_t turn = 0; turn < ways.size(); ++turn) {
+        Way& way = ways[(turn + static_cast<std::size_t>(i)) % ways.size()];
+        fill(write ? i : i + 1);
+        const double before = processor_time(servers);
+        const double took = timed([&] { move(way, write); });
+        const double processor = processor_time(servers) - before;
+        const std::vector<char> moved = data;
+        fill(i);
+        if (moved != data) must(MPI_ERR_IO, "wrong bytes");
+        if (rank != 0 || i == 0) continue;
+        std::printf("%s_%s %.9f %.0f %.9f\n", way.name.c_str(), write ? "write" : "read", took,
+                    static_cast<double>(count) * size, processor);
+        std::fflush(stdout);
+      }
+    }
+  }
+  MPI_Type_free(&type);
+  for (Way& way : ways) MPI_File_close(&way.file);
 }
 
 // Until what removing a file leaves to be done is done, on a local file system as on Tutti.
@@ -245,15 +371,61 @@ void rounds(MPI_File file, int count, int bytes, int requests) {
   std::printf("\n");
 }
 
+std::vector<int> numbers_of(std::string text) {
+  std::replace(text.begin(), text.end(), ',', ' ');
+  std::istringstream words(text);
+  return {std::istream_iterator<int>(words), std::istream_iterator<int>()};
+}
+
+// The demonstration program of the paper on resonant I/O.
+void demo(MPI_File file, int calls, int segment) {
+  constexpr int kSegments = 4;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  must(MPI_Type_vector(kSegments, segment, segment * size, MPI_BYTE, &type), "vector");
+  must(MPI_Type_commit(&type), "commit");
+  must(MPI_File_set_view(file, static_cast<MPI_Offset>(rank) * segment, MPI_BYTE, type, "native", MPI_INFO_NULL),
+       "set_view");
+  MPI_Type_free(&type);
+  std::vector<char> data(static_cast<std::size_t>(segment) * kSegments);
+  const int count = segment * kSegments;
+  bool right = true;
+  const double took = timed([&] {
+    for (int call = 0; call < calls; ++call) {
+      MPI_Status status;
+      must(MPI_File_read_at_all(file, static_cast<MPI_Offset>(call) * count, data.data(), count, MPI_BYTE, &status),
+           "read");
+      for (int i = 0; i < kSegments; ++i) {
+        const MPI_Offset at = ((static_cast<MPI_Offset>(call) * kSegments + i) * size + rank) * segment;
+        std::uint64_t found = 0;
+        std::memcpy(&found, data.data() + static_cast<std::size_t>(i) * static_cast<std::size_t>(segment), sizeof(found));
+        right = right && found == static_cast<std::uint64_t>(at);
+        const std::vector<char> last(data.begin() + static_cast<std::ptrdiff_t>(i + 1) * segment - 8,
+                                     data.begin() + static_cast<std::ptrdiff_t>(i + 1) * segment);
+        right = right && intact(last, at + segment - 8);
+      }
+    }
+  });
+  if (!right) must(MPI_ERR_IO, "read: wrong bytes");
+  if (rank == 0) std::printf("demo %.9f %.0f\n", took, static_cast<double>(count) * calls * size);
+}
+
 void run(int argc, char** argv) {
   const std::string pattern = argc > 1 ? argv[1] : "";
   const int repeats = argc > 3 ? std::atoi(argv[3]) : 0;
   if (pattern == "fresh" && argc == 4) return fresh(argv[2], repeats);
   if (pattern == "open" && argc == 4) return open_again(argv[2], repeats);
+  if (pattern == "views" && argc == 5) return views(argv[2], repeats, numbers_of(argv[4]));
+  if (pattern == "demo" && argc == 5) {
+    MPI_File file = open_file(argv[2], MPI_MODE_RDONLY);
+    demo(file, repeats, std::atoi(argv[4]));
+    MPI_File_close(&file);
+    return;
+  }
   const bool reads = pattern == "rounds" && argc == 6;
   if (!reads && ((pattern != "contiguous" && pattern != "strided") || argc != 4)) {
     must(MPI_ERR_ARG,
-         "usage: contiguous|strided|fresh|open FILE REPEATS, or rounds FILE ROUNDS BYTES REQUESTS");
+         "usage: contiguous|strided|fresh|open FILE REPEATS, views FILE REPEATS PIDS, demo FILE CALLS SEGMENT, or "
+         "rounds FILE ROUNDS BYTES REQUESTS");
   }
   MPI_File file = open_file(argv[2], reads ? MPI_MODE_RDONLY : MPI_MODE_CREATE | MPI_MODE_RDWR);
   if (reads) {

@@ -51,7 +51,8 @@ Result<Percentiles> bare_pingpong(const Clock& clock, std::size_t count, int cpu
   bool lost = false;
   for (auto& sample : samples) {
     const Nanos started = clock.now();
-    lost = lost || ::write(here.get(), message.data(), message.size()) != static_cast<ssize_t>(message.size()) ||
+    lost = lost ||
+           ::write(here.get(), message.data(), message.size()) != static_cast<ssize_t>(message.size()) ||
            ::read(here.get(), message.data(), message.size()) <= 0;
     sample = (clock.now() - started).count();
   }

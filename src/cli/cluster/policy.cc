@@ -1,15 +1,18 @@
 // tutti policy: the order of requests in a running cluster.
 #include <memory>
+#include <optional>
 
 #include "cli/client.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "policy/orchestra/orchestrator.h"
 #include "policy/request/policy.h"
 
 namespace tutti::cli {
 namespace {
 
 constexpr Nanos kStatusPatience = 2_s;
+constexpr double kWorthwhile = 0.05;  // gain
 
 struct PolicyOptions {
   std::string policy;
@@ -82,6 +85,43 @@ int run_set(const Globals& globals, const PolicyOptions& options) {
   return kSuccess;
 }
 
+// From what the servers report now, whatever policy they have.
+int run_suggest(const Globals& globals, bool json) {
+  auto client = Client::open(globals);
+  if (!client.ok()) return report("policy suggest", client.status());
+  std::optional<OrchestraStatus> found;
+  for (const ServerStatus& server : (*client)->run((*client)->files().status(kStatusPatience))) {
+    if (server.orchestra) found = server.orchestra;
+  }
+  if (!found) {
+    return report("policy suggest",
+                  Status(Code::unavailable, "the coordinator has heard of no requests yet: ask while programs run"));
+  }
+  std::size_t with_locality = 0;
+  bool sliced = false;
+  for (const OrchestraProgramStatus& each : found->programs) {
+    const auto state = static_cast<Eligibility>(each.eligibility);
+    with_locality += state == Eligibility::eligible || state == Eligibility::on_trial ? 1 : 0;
+    sliced = sliced || each.part > 0;
+  }
+  const double measured = found->with > 0 && found->without > 0 ? found->with / found->without - 1 : 0;
+  const std::string suggestion = found->predicted >= kWorthwhile || sliced ? "orchestrated" : "window";
+  if (json) {
+    return print_json({{"suggestion", suggestion},
+                       {"expected_gain", found->predicted},
+                       {"measured_gain", sliced || measured != 0 ? Json(measured) : Json()},
+                       {"programs", found->programs.size()},
+                       {"with_locality", with_locality},
+                       {"jump_seconds", found->jump}});
+  }
+  fmt::print("{}: {} of {} programs go less far alone than all together; a jump costs {}.\n", suggestion,
+             with_locality, found->programs.size(), to_string(Nanos::from_seconds(found->jump)));
+  fmt::print("Time slices are expected to gain {:.0f} %", found->predicted * 100);
+  if (measured != 0) fmt::print("; tried here, they gained {:.0f} %", measured * 100);
+  fmt::print(".\n");
+  return kSuccess;
+}
+
 }  // namespace
 
 void add_policy(Command& root) {
@@ -93,6 +133,10 @@ void add_policy(Command& root) {
                             "tutti policy show --json");
   show.flag("--json", options->json, "Print JSON");
   show.action([&globals = root.globals(), options] { return run_show(globals, options->json); });
+  Command suggest = policy.add("suggest", "What time slices (orchestrated) would gain for the programs that run now",
+                               "tutti policy suggest --json");
+  suggest.flag("--json", options->json, "Print JSON");
+  suggest.action([&globals = root.globals(), options] { return run_suggest(globals, options->json); });
   Command set = policy.add("set", "Change it on all data servers from the same window on, or on none",
                            "tutti policy set 'window;interval=500;order=rotated'");
   set.option(

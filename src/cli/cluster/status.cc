@@ -6,6 +6,7 @@
 #include "cli/cluster/status_apps.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "policy/orchestra/orchestrator.h"
 
 namespace tutti::cli {
 namespace {
@@ -79,6 +80,47 @@ std::vector<std::string> to_row(const ServerStatus& server) {
           server.address};
 }
 
+// The coordinator's word on programs and their time slices; null if it does not answer.
+const OrchestraStatus* orchestra_of(const std::vector<ServerStatus>& servers) {
+  for (const ServerStatus& server : servers) {
+    if (server.orchestra) return &*server.orchestra;
+  }
+  return nullptr;
+}
+
+Json to_json(const OrchestraStatus& orchestra) {
+  Json programs = Json::array();
+  for (const OrchestraProgramStatus& each : orchestra.programs) {
+    programs.push_back({{"application", fmt::format("0x{:x}", each.application)},
+                        {"state", eligibility_name(static_cast<Eligibility>(each.eligibility))},
+                        {"part", each.part},
+                        {"gap", each.gap},
+                        {"ratio", each.ratio},
+                        {"spread", each.spread},
+                        {"reuse_seconds", each.reuse},
+                        {"open_files", each.files}});
+  }
+  return {{"window_seconds", orchestra.window.seconds()},
+          {"jump_seconds", orchestra.jump},
+          {"bytes_per_window_with", orchestra.with},
+          {"bytes_per_window_without", orchestra.without},
+          {"expected_gain", orchestra.predicted},
+          {"programs", programs}};
+}
+
+std::string to_text(const OrchestraStatus& orchestra) {
+  if (orchestra.programs.empty()) return "";
+  Table table({"program", "state", ">slice", ">gap", ">ratio", ">comes back after", ">open files"});
+  for (const OrchestraProgramStatus& each : orchestra.programs) {
+    table.add({fmt::format("{:x}", each.application),
+               std::string(eligibility_name(static_cast<Eligibility>(each.eligibility))),
+               each.part > 0 ? fmt::format("{:.0f}%", each.part * 100) : "",
+               to_string(Bytes(static_cast<std::uint64_t>(each.gap))), fmt::format("{:.1f}", each.ratio),
+               each.reuse > 0 ? to_string(Nanos::from_seconds(each.reuse)) : "", std::to_string(each.files)});
+  }
+  return "\n" + table.text();
+}
+
 int run_status(const Globals& globals, bool json) {
   auto client = Client::open(globals);
   if (!client.ok()) return report("status", client.status());
@@ -101,14 +143,17 @@ int run_status(const Globals& globals, bool json) {
     rows.push_back(to_json(server, lease));
     table.add(to_row(server));
   }
+  const OrchestraStatus* orchestra = policy.starts_with(kOrchestrated) ? orchestra_of(servers) : nullptr;
   if (json) {
-    const Json out = {{"cluster", fmt::format("0x{:016x}", (*client)->config().id)},
-                      {"policy", policy},
-                      {"healthy", down == 0},
-                      {"servers", rows}};
+    Json out = {{"cluster", fmt::format("0x{:016x}", (*client)->config().id)},
+                {"policy", policy},
+                {"healthy", down == 0},
+                {"servers", rows}};
+    if (orchestra != nullptr) out["orchestra"] = to_json(*orchestra);
     print_json(out);
   } else {
-    fmt::print("Cluster {:016x}, policy {}\n{}{}", (*client)->config().id, policy, table.text(), away);
+    fmt::print("Cluster {:016x}, policy {}\n{}{}{}", (*client)->config().id, policy, table.text(), away,
+               orchestra != nullptr ? to_text(*orchestra) : "");
   }
   if (down == 0) return kSuccess;
   return report(

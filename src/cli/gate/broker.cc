@@ -10,9 +10,12 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <utility>
 
+#include "cli/gate/background.h"
+#include "cli/gate/prober.h"
 #include "cli/gate/resources.h"
 #include "env/real/system_random.h"
 
@@ -106,7 +109,8 @@ Task<void> GateBroker::accept() {
 }
 
 Result<GateBroker::Wanted> GateBroker::read_request(int fd) const {
-  std::vector<std::byte> buffer(sizeof(door::Request) + door::kMostServers * sizeof(std::uint32_t) + door::kMostLabel);
+  std::vector<std::byte> buffer(sizeof(door::Request) + door::kMostServers * sizeof(std::uint32_t) +
+                                door::kMostLabel);
   const ssize_t got = ::recv(fd, buffer.data(), buffer.size(), 0);
   if (got < 0) return Status::from_errno(errno, "receive");
   door::Request request;
@@ -222,10 +226,41 @@ Task<void> GateBroker::obtain(std::shared_ptr<Shared> shared) {
   ask.limit = options_.limit;
   ask.label = shared->label;
   ask.expected = Bytes(shared->expected);
-  shared->turn = co_await session_.acquire(std::move(ask));
+  if (options_.lock) {
+    shared->turn = co_await session_.acquire(std::move(ask));
+  } else {
+    shared->turn.outcome = GateOutcome::unguarded;
+  }
+  if (options_.probe) co_await wait_for_quiet(*shared);
   shared->bytes_before = page_->bytes.load(std::memory_order_relaxed);
   seen_at_ = env_.clock.now();
   shared->decided.set();
+}
+
+Task<void> GateBroker::wait_for_quiet(const Shared& shared) {
+  const std::filesystem::path path = shared.label;
+  if (!path.is_absolute()) co_return;  // on Tutti the servers' own queues are better informed
+  struct Probing {
+    explicit Probing(std::uint32_t& number) : count(number) { ++count; }
+    Probing(const Probing&) = delete;
+    Probing& operator=(const Probing&) = delete;
+    ~Probing() { --count; }
+    std::uint32_t& count;
+  };
+  const Probing probing(probing_);
+  const gate::BackoffOptions options = load_calibration(shared.resources.front());
+  std::function<Result<Probed>()> work = [directory = path.parent_path().string(), options,
+                                          random = Random(system_random())] {
+    return back_off(directory, options, random);
+  };
+  const Result<Probed> probed = co_await in_background(loop_, std::move(work));
+  if (!probed.ok()) {
+    env_.log.warn("gate: {}: writing without a probe", probed.status().to_string());
+  } else {
+    env_.log.info("gate: {} probings in {}, the last with {}/s{}", probed->probings, to_string(probed->took),
+                  to_string(probed->rate),
+                  probed->gave_up ? ": going on although the file system is busy" : "");
+  }
 }
 
 Task<void> GateBroker::give_back(std::vector<std::string> key, std::shared_ptr<Shared> shared) {
@@ -238,7 +273,8 @@ Task<void> GateBroker::give_back(std::vector<std::string> key, std::shared_ptr<S
 }
 
 std::uint64_t GateBroker::written() const {
-  std::uint64_t sum = page_->bytes.load(std::memory_order_relaxed) + page_->calls.load(std::memory_order_relaxed);
+  std::uint64_t sum =
+      page_->bytes.load(std::memory_order_relaxed) + page_->calls.load(std::memory_order_relaxed);
   for (const auto& [fd, pid] : peers_) sum += written_by(pid);
   return sum;
 }
@@ -249,7 +285,7 @@ bool GateBroker::progressing() {
     return each.second->turn.outcome == GateOutcome::granted;
   });
   const std::uint64_t sum = written();
-  if (!held || sum != seen_) {
+  if (!held || sum != seen_ || probing_ > 0) {
     seen_ = sum;
     seen_at_ = now;
   }

@@ -15,15 +15,18 @@
 #include "env/real/door/door.h"
 #include "env/real/local_files.h"
 #include "env/real/loop/loop.h"
+#include "policy/gate/backoff.h"
 
 namespace tutti::cli {
 
 struct BrokerOptions {
   GateSessionOptions session;
-  bool alone = false;   // turns are for one job at a time
-  Nanos limit;          // the longest wait; 0: none
+  bool lock = true;    // turns come from the coordinator
+  bool alone = false;  // and are for one job at a time
+  bool probe = false;  // writes only when the file system answers a probe as fast as a quiet one (prober.h)
+  Nanos limit;         // the longest wait; 0: none
   Nanos linger = 200_ms;
-  Nanos stall = 60_s;   // 0: nobody watches
+  Nanos stall = 60_s;  // 0: nobody watches
 };
 
 class GateBroker {
@@ -68,6 +71,7 @@ class GateBroker {
   Task<void> accept();
   Task<void> serve(Fd connection);
   Task<void> obtain(std::shared_ptr<Shared> shared);
+  Task<void> wait_for_quiet(const Shared& shared);
   Task<void> give_back(std::vector<std::string> key, std::shared_ptr<Shared> shared);
   Result<Wanted> read_request(int fd) const;
   Status answer(int fd, const Shared& shared, bool with_page) const;
@@ -85,7 +89,8 @@ class GateBroker {
   std::map<std::vector<std::string>, std::shared_ptr<Shared>> shared_;  // by resources
   std::map<int, pid_t> peers_;                                          // by descriptor
   bool closing_ = false;
-  std::uint64_t seen_ = 0;  // progress as of
+  std::uint32_t probing_ = 0;  // who probes makes progress
+  std::uint64_t seen_ = 0;     // progress as of
   Nanos seen_at_;
   GateSession session_;
   Scope scope_;

@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/gate/launch.h"
 #include "cli/gate/local_gate.h"
+#include "cli/gate/prober.h"
 #include "cli/gate/resources.h"
 #include "cli/output.h"
 #include "daemon/coordinator_daemon.h"
@@ -37,12 +38,14 @@ int run_gate_serve(const Globals& globals, const ServeOptions& options) {
   if (!state.ok()) return report("gate serve", state.status());
   if (state->running("coordinator"))
     return report("gate serve", {Code::busy, fmt::format("a gate is served from {} already", state->path())});
-  if (const Status ready = prepare_gate(*state, options.gate); !ready.ok()) return report("gate serve", ready);
+  if (const Status ready = prepare_gate(*state, options.gate); !ready.ok())
+    return report("gate serve", ready);
   const auto say = [&] {
-    fmt::print("The gate is open. For jobs:\n\n    export TUTTI_CLUSTER={}\n\nthen\n\n"
-               "    tutti run --gate lock --gate-dir DIR -- mpirun -n 16 ./app\n"
-               "    tutti gate status\n",
-               state->config_path());
+    fmt::print(
+        "The gate is open. For jobs:\n\n    export TUTTI_CLUSTER={}\n\nthen\n\n"
+        "    tutti run --gate lock --gate-dir DIR -- mpirun -n 16 ./app\n"
+        "    tutti gate status\n",
+        state->config_path());
     std::fflush(stdout);
   };
   if (options.background) {
@@ -91,7 +94,8 @@ std::string_view state_name(std::uint8_t state) {
 Task<Result<Channel::Reply>> ask_status(ServerSession& server) {
   flatbuffers::FlatBufferBuilder builder(64);
   builder.Finish(wire::CreateGateStatusRequest(builder));
-  co_return co_await server.call<wire::GateStatusReply>(wire::request_type(wire::Type::gate_status), wire::bytes(builder));
+  co_return co_await server.call<wire::GateStatusReply>(wire::request_type(wire::Type::gate_status),
+                                                        wire::bytes(builder));
 }
 
 Json to_json(const wire::GateStatusReply& status) {
@@ -154,11 +158,14 @@ int run_gate_status(const Globals& globals, bool json) {
     }
   }
   fmt::print("{}", table.text());
-  fmt::print("\n{} turns given, {} lost. Without a turn wrote: {} that waited too long, {} that held another, {} while the "
-             "gate was away.{}\nNot covered are programs that neither `tutti run --gate` nor `tutti gate with` started, and "
-             "what those write in other places.\n",
-             status.granted(), status.lost(), status.passed_blocked(), status.passed_holding(), status.unguarded(),
-             status.in_grace() ? " After a loss of power: no turns are given yet." : "");
+  fmt::print(
+      "\n{} turns given, {} lost. Without a turn wrote: {} that waited too long, {} that held another, {} "
+      "while the "
+      "gate was away.{}\nNot covered are programs that neither `tutti run --gate` nor `tutti gate with` "
+      "started, and "
+      "what those write in other places.\n",
+      status.granted(), status.lost(), status.passed_blocked(), status.passed_holding(), status.unguarded(),
+      status.in_grace() ? " After a loss of power: no turns are given yet." : "");
   return kSuccess;
 }
 
@@ -171,7 +178,9 @@ struct WithOptions {
   std::vector<std::string> command;
 };
 
-Task<GateTurn> acquire(GateSession& session, GateAsk ask) { co_return co_await session.acquire(std::move(ask)); }
+Task<GateTurn> acquire(GateSession& session, GateAsk ask) {
+  co_return co_await session.acquire(std::move(ask));
+}
 
 int run_gate_with(const Globals& globals, const WithOptions& options) {
   struct stat info {};
@@ -195,11 +204,33 @@ int run_gate_with(const Globals& globals, const WithOptions& options) {
   return code.ok() ? *code : report("gate with", code.status());
 }
 
+// ---- calibrate ----
+
+int run_gate_calibrate(const std::string& directory, bool json) {
+  struct stat info {};
+  if (::stat(directory.c_str(), &info) != 0)
+    return report("gate calibrate", Status::from_errno(errno, fmt::format("open {}", directory)));
+  const auto measured = measure_quiet(directory);
+  if (!measured.ok()) return report("gate calibrate", measured.status());
+  const std::string resource = resource_of_device(info.st_dev);
+  if (const Status stored = store_calibration(resource, *measured); !stored.ok())
+    return report("gate calibrate", stored);
+  if (json) {
+    return print_json({{"resource", resource},
+                       {"threshold", measured->threshold.count()},
+                       {"data_size", measured->data_size.count()},
+                       {"backoff", measured->to_string()}});
+  }
+  fmt::print("{}: below {}/s for {} the file system counts as busy\n", resource,
+             to_string(measured->threshold), to_string(measured->data_size));
+  return kSuccess;
+}
+
 }  // namespace
 
 void add_gate(Command& root) {
-  Command gate = root.add("gate", "Turns for jobs that write, on Tutti or any other file system",
-                          "tutti gate serve");
+  Command gate =
+      root.add("gate", "Turns for jobs that write, on Tutti or any other file system", "tutti gate serve");
   gate.needs_command();
 
   auto serve_options = std::make_shared<ServeOptions>();
@@ -211,24 +242,38 @@ void add_gate(Command& root) {
   serve.option("--lease", serve_options->gate.lease, "A job that is silent for longer loses its turn (5s)");
   serve.option("--limit", serve_options->gate.limit, "Who has waited so long goes on without a turn (never)");
   serve.flag("--background", serve_options->background, "Return when it serves");
-  serve.action([&globals = root.globals(), serve_options] { return run_gate_serve(globals, *serve_options); });
+  serve.action(
+      [&globals = root.globals(), serve_options] { return run_gate_serve(globals, *serve_options); });
 
   Command stop = gate.add("stop", "Stop what `gate serve` started", "tutti gate stop");
   stop.action([&globals = root.globals()] { return run_gate_stop(globals); });
 
   auto json = std::make_shared<bool>(false);
-  Command status = gate.add("status", "Who has a turn, who waits, and who wrote without", "tutti gate status");
+  Command status =
+      gate.add("status", "Who has a turn, who waits, and who wrote without", "tutti gate status");
   status.flag("--json", *json, "Print JSON");
   status.action([&globals = root.globals(), json] { return run_gate_status(globals, *json); });
+
+  auto directory = std::make_shared<std::string>();
+  Command calibrate =
+      gate.add("calibrate",
+               "Measure the file system of a directory while it is quiet, for --gate backoff and lock+probe",
+               "tutti gate calibrate /scratch");
+  calibrate.option("directory", *directory, "Where to write probes; none stays").required();
+  calibrate.flag("--json", *json, "Print JSON");
+  calibrate.action([directory, json] { return run_gate_calibrate(*directory, *json); });
 
   auto with_options = std::make_shared<WithOptions>();
   Command with = gate.add("with", "Run a command in a turn on the file system of a directory",
                           "tutti gate with /scratch -- tar xf data.tar -C /scratch");
   with.option("directory", with_options->directory, "Where the command writes").required();
-  with.option("--gate", with_options->mode, "lock: nobody else at the same time; auto: as many as the storage feeds")
+  with.option("--gate", with_options->mode,
+              "lock: nobody else at the same time; auto: as many as the storage feeds")
       .one_of({"lock", "auto"});
   with.option("--limit", with_options->limit, "The longest wait; then it goes on without a turn");
-  with.option("command", with_options->command, "The command and its arguments, after --").at_least(1).required();
+  with.option("command", with_options->command, "The command and its arguments, after --")
+      .at_least(1)
+      .required();
   with.action([&globals = root.globals(), with_options] { return run_gate_with(globals, *with_options); });
 }
 

@@ -43,12 +43,18 @@ Task<bool> wait_for_child(Loop& loop, int pidfd, pid_t child, int& status) {
 Result<std::unique_ptr<GateWorld>> GateWorld::open(const Globals& globals) {
   auto config = load_cluster(cluster_choice(globals), &environment_variable);
   if (!config.ok()) return config.status();
-  auto world = std::make_unique<GateWorld>();
+  auto world = without_cluster();
   world->config = *std::move(config);
+  world->network = std::make_unique<SocketNetwork>(world->loop, world->config.socket_options(world->log));
+  return world;
+}
+
+std::unique_ptr<GateWorld> GateWorld::without_cluster() {
+  auto world = std::make_unique<GateWorld>();
   world->log = client_log("tutti.gate", LogLevel::warn, &environment_variable);
   world->random = Random(system_random());
   world->loop.set_spin(kSpin);
-  world->network = std::make_unique<SocketNetwork>(world->loop, world->config.socket_options(world->log));
+  world->network = std::make_unique<SocketNetwork>(world->loop, SocketOptions());
   return world;
 }
 
@@ -62,12 +68,15 @@ GateSessionOptions GateWorld::session_options(const Globals& globals, const std:
 }
 
 std::string program_name(const std::vector<std::string>& command) {
-  static const std::vector<std::string> kLaunchers = {"mpirun", "mpiexec", "srun", "orterun", "env", "sh", "bash"};
+  static const std::vector<std::string> kLaunchers = {"mpirun", "mpiexec", "srun", "orterun",
+                                                      "env",    "sh",      "bash"};
   for (const std::string& word : command) {
     const std::string name = std::filesystem::path(word).filename().string();
-    const bool number = !name.empty() && std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
+    const bool number =
+        !name.empty() && std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
     if (name.empty() || name[0] == '-' || number || word.find('=') != std::string::npos) continue;
-    if (std::find(kLaunchers.begin(), kLaunchers.end(), name.substr(0, name.find('.'))) == kLaunchers.end()) return name;
+    if (std::find(kLaunchers.begin(), kLaunchers.end(), name.substr(0, name.find('.'))) == kLaunchers.end())
+      return name;
   }
   return command.empty() ? "" : std::filesystem::path(command.front()).filename().string();
 }

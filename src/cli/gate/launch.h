@@ -21,6 +21,8 @@ struct GateWorld {
 
   // Of the cluster that --cluster, --dir and the environment name.
   static Result<std::unique_ptr<GateWorld>> open(const Globals& globals);
+  // Without any: for who needs no coordinator.
+  static std::unique_ptr<GateWorld> without_cluster();
   [[nodiscard]] Env env() { return {loop.clock(), *network, random, log}; }
   // For a session of `program`.
   [[nodiscard]] GateSessionOptions session_options(const Globals& globals, const std::string& program) const;

@@ -39,10 +39,12 @@ Status prepare_gate(const StateDirectory& state, const GateServeOptions& options
     auto stored = ClusterConfig::load(state.config_path());
     if (!stored.ok()) return stored.status();
     if (stored->has_files()) {
-      return {Code::exists,
-              fmt::format("{} holds a cluster with files, whose gate is open while it is up: use that, or choose another "
-                          "directory with --dir",
-                          state.path())};
+      return {
+          Code::exists,
+          fmt::format(
+              "{} holds a cluster with files, whose gate is open while it is up: use that, or choose another "
+              "directory with --dir",
+              state.path())};
     }
     config = *std::move(stored);
   } else {

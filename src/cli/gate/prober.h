@@ -18,7 +18,7 @@ Result<Nanos> probe(const std::string& directory, Bytes size);
 
 struct Probed {
   std::uint32_t probings = 0;
-  Bytes rate;           // of the last probing, bytes per second
+  Bytes rate;            // of the last probing, bytes per second
   bool gave_up = false;  // goes on although the file system was never quiet
   Nanos took;
 };

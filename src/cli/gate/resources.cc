@@ -14,8 +14,8 @@ namespace tutti::cli {
 namespace {
 
 constexpr std::array<std::string_view, 16> kShared = {
-    "nfs",  "nfs4",  "lustre", "ceph", "fuse.ceph", "fuse.ceph-fuse",   "gpfs",       "beegfs",
-    "cifs", "smb3",  "9p",     "pvfs2", "orangefs",  "fuse.glusterfs", "fuse.sshfs", "virtiofs"};
+    "nfs",  "nfs4", "lustre", "ceph",  "fuse.ceph", "fuse.ceph-fuse", "gpfs",       "beegfs",
+    "cifs", "smb3", "9p",     "pvfs2", "orangefs",  "fuse.glusterfs", "fuse.sshfs", "virtiofs"};
 
 std::vector<std::string_view> words(std::string_view line) {
   std::vector<std::string_view> list;
@@ -41,7 +41,8 @@ std::string resource_of_device(std::uint64_t device, std::string_view mounts, st
     if (parts.size() < 3 || parts[2] != number || parts.end() - dash < 3) continue;
     const std::string_view type = dash[1];
     const std::string_view source = dash[2];
-    if (std::find(kShared.begin(), kShared.end(), type) != kShared.end()) return fmt::format("{}:{}", type, source);
+    if (std::find(kShared.begin(), kShared.end(), type) != kShared.end())
+      return fmt::format("{}:{}", type, source);
     return fmt::format("{}:{}:{}:{}", host, type, source, number);
   }
   return fmt::format("{}:device:{}", host, number);

@@ -64,6 +64,7 @@ class RealClient {
   Result<FileSystem*> files_of(std::uint64_t application);
   // Whether one of the file systems holds or asks for a lock.
   [[nodiscard]] bool locking() const;
+  [[nodiscard]] bool connected() const { return connection_ != nullptr; }
   // After connect().
   [[nodiscard]] const ClusterConfig& config() const { return connection_->config; }
 

@@ -22,7 +22,6 @@ class Pieces::Cutter {
   Cutter(Pieces& into, const PieceLimits& limits) : into_(into), limits_(limits) {}
 
   void add(const Share& share) {
-    firsts_.push_back(parts_.size());
     begin(share.slot);
     std::size_t object = 0;
     std::size_t segment = 0;
@@ -50,24 +49,9 @@ class Pieces::Cutter {
     }
   }
 
-  // Names the pieces in the order of sending.
-  void finish(bool alternate) {
+  void finish() {
     into_.pieces_.reserve(parts_.size());
-    firsts_.push_back(parts_.size());
-    if (!alternate) {
-      for (std::size_t i = 0; i < parts_.size(); ++i) name(i);
-      return;
-    }
-    struct Run {
-      std::size_t next;
-      std::size_t end;
-    };
-    std::vector<Run> runs;  // of the shares that have pieces left
-    for (std::size_t i = 0; i + 1 < firsts_.size(); ++i) runs.push_back({firsts_[i], firsts_[i + 1]});
-    while (!runs.empty()) {
-      for (Run& run : runs) name(run.next++);
-      std::erase_if(runs, [](const Run& run) { return run.next == run.end; });
-    }
+    for (std::size_t i = 0; i < parts_.size(); ++i) name(i);
   }
 
  private:
@@ -118,22 +102,19 @@ class Pieces::Cutter {
   Pieces& into_;
   const PieceLimits& limits_;
   std::vector<Part> parts_;
-  std::vector<std::size_t> firsts_;  // the first part of each share
 };
 
-Pieces Pieces::cut(std::span<const Share> shares, const Visits& visits, const PieceLimits& limits) {
+Pieces Pieces::cut(std::span<const Share> shares, const PieceLimits& limits) {
   Pieces pieces;
   if (std::all_of(shares.begin(), shares.end(), [&](const Share& share) { return fits(share, limits); })) {
     pieces.pieces_.reserve(shares.size());
-    for (const Target& target : visits.targets) {
-      const Share& share = shares[target.share];
+    for (const Share& share : shares)
       pieces.pieces_.push_back(Piece{share.slot, share.length, share.object, share.memory});
-    }
     return pieces;
   }
   Cutter cutter(pieces, limits);
-  for (const Target& target : visits.targets) cutter.add(shares[target.share]);
-  cutter.finish(visits.alternate);
+  for (const Share& share : shares) cutter.add(share);
+  cutter.finish();
   return pieces;
 }
 

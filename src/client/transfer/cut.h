@@ -1,4 +1,5 @@
-// Cut: the fourth step of a transfer. Shares become pieces, each of them one message, in the order of sending. Pure.
+// Cut: a step of a transfer. Shares become pieces, each of them one message: those of one share behind each other, in the
+// order of the transfer. Pure.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +8,6 @@
 #include <vector>
 
 #include "base/small_vector.h"
-#include "client/transfer/order.h"
 #include "client/transfer/split.h"
 
 namespace tutti {
@@ -30,7 +30,7 @@ struct PieceLimits {
 class Pieces {
  public:
   // Takes time in proportion to the extents, segments and pieces.
-  static Pieces cut(std::span<const Share> shares, const Visits& visits, const PieceLimits& limits);
+  static Pieces cut(std::span<const Share> shares, const PieceLimits& limits);
 
   [[nodiscard]] std::size_t size() const { return pieces_.size(); }
   [[nodiscard]] bool empty() const { return pieces_.empty(); }

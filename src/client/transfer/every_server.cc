@@ -86,6 +86,17 @@ Task<Status> ask_fence(FileServers servers, CapabilityHolder& capability, const 
   co_return co_await server.ask(request);
 }
 
+struct AskPrefetch {
+  wire::Tag tag;
+  std::span<const Extent> object;
+  auto operator()(Builder& builder, const wire::Capability& capability) const {
+    static_assert(sizeof(Extent) == sizeof(wire::Extent));
+    const auto extents = builder.CreateVectorOfStructs(reinterpret_cast<const wire::Extent*>(object.data()),
+                                                       object.size());
+    return wire::CreatePrefetchRequest(builder, &capability, &tag, extents);
+  }
+};
+
 Task<Result<Bytes>> ask_length(FileServers servers, CapabilityHolder& capability, std::uint32_t slot) {
   ServerSession& server = servers.of(slot);
   CapabilityRequest<wire::LengthReply, AskObject> request(wire::Type::length, server, capability,
@@ -188,6 +199,14 @@ Task<Result<Bytes>> ask_every_server(FileServers servers, CapabilityHolder& capa
                           !waited(before, connections(servers));
     if (together || attempt == kMostRounds) co_return largest;
   }
+}
+
+Task<Status> ask_prefetch(FileServers servers, CapabilityHolder& capability, std::uint32_t slot,
+                          std::span<const Extent> object, Bytes bottleneck) {
+  ServerSession& server = servers.of(slot);
+  CapabilityRequest<wire::StatusReply, AskPrefetch> request(
+      wire::Type::prefetch, server, capability, AskPrefetch{servers.tags.next(bottleneck), object});
+  co_return co_await server.ask(request);
 }
 
 Task<Status> fence_locks(FileServers servers, CapabilityHolder& capability, LockKeeper::Granted granted) {

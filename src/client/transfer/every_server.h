@@ -43,6 +43,9 @@ Task<Result<Bytes>> ask_every_server(FileServers servers, CapabilityHolder& capa
 // The first byte of the file at or after `from` that may not be in a hole; Bytes::max() if there is none. The capability
 // must give kRightRead.
 Task<Result<Bytes>> find_data(FileServers servers, CapabilityHolder& capability, Bytes from);
+// Has the server of a slot fetch extents of its object ahead of reads; ends when that is queued there.
+Task<Status> ask_prefetch(FileServers servers, CapabilityHolder& capability, std::uint32_t slot,
+                          std::span<const Extent> object, Bytes bottleneck);
 // Has all servers of the file refuse what is asked for under locks that were lost.
 Task<Status> fence_locks(FileServers servers, CapabilityHolder& capability, LockKeeper::Granted granted);
 // One attempt to make a session with every server of the file that has none, all at once. What fails is left to the

@@ -1,4 +1,4 @@
-// Gate: the third step of a transfer. Whether it may begin, or waits for others.
+// Gate: the second step of a transfer. Whether it may begin, or waits for others.
 //
 // Every transfer with bytes passes the gate of its client before anything of it is sent. Request times count from
 // there: what was held back does not rank before those that were let through meanwhile. Without a gate (the default)

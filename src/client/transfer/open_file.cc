@@ -26,13 +26,15 @@ OpenFile::Impl::Impl(FileSystem::Impl& system, std::string path, Attributes attr
       attributes_(std::move(attributes)),
       file_{.env = system.env,
             .options = system.options,
-            .order = *system.target_order,
+            .visit = system.visiting,
             .locks = system.locks,
             .servers = system.servers(attributes_.layout),
             .path = std::move(path),
             .capability = {system.env.clock.executor(), system.meta, capability, open_flags},
             .unsynced = UnsyncedWrites(attributes_.layout.stripe_count),
-            .local_reads = std::vector<LocalReads>(attributes_.layout.stripe_count)},
+            .local_reads = std::vector<LocalReads>(attributes_.layout.stripe_count),
+            .rank = system.options.rank,
+            .ranks = system.options.ranks},
       handle_(handle) {
   if (handle_ != 0) system_.handles.opened(handle_, file_.capability);
 }
@@ -48,6 +50,18 @@ OpenFile::Impl::~Impl() {
     builder.Finish(wire::CreateTookRequest(builder, &tag, &report));
     channel->connection().send(wire::request_type(wire::Type::took), 0, wire::bytes(builder)).ignore();
   }
+}
+
+Status OpenFile::Impl::set_visit(const VisitWish& wish) {
+  Visiting changed = file_.visit;
+  TUTTI_TRY(changed.apply(wish).with_context(path()));
+  file_.visit = std::move(changed);
+  return {};
+}
+
+void OpenFile::Impl::set_rank(std::uint32_t rank, std::uint32_t ranks) {
+  file_.rank = rank;
+  file_.ranks = rank < ranks ? ranks : 0;
 }
 
 Task<Result<Bytes>> OpenFile::Impl::length() {
@@ -179,13 +193,43 @@ Task<Status> OpenFile::write(Bytes offset, std::span<const std::byte> buffer) {
 }
 
 Task<Result<Bytes>> OpenFile::read_list(std::span<const Extent> file,
-                                        std::span<const std::span<std::byte>> memory) {
-  return read_extents(impl_->file(), FileExtents(file), segments_of(memory));
+                                        std::span<const std::span<std::byte>> memory,
+                                        const DirectedCall* call) {
+  return read_extents(impl_->file(), FileExtents(file), segments_of(memory), {.call = call});
 }
 
 Task<Status> OpenFile::write_list(std::span<const Extent> file,
-                                  std::span<const std::span<const std::byte>> memory) {
-  return write_extents(impl_->file(), FileExtents(file), segments_of(memory));
+                                  std::span<const std::span<const std::byte>> memory,
+                                  const DirectedCall* call) {
+  return write_extents(impl_->file(), FileExtents(file), segments_of(memory), {.call = call});
+}
+
+ViewPointer OpenFile::declare(FileView view) { return impl_->declare(std::move(view)); }
+std::uint64_t OpenFile::new_call() { return impl_->new_call(); }
+Task<Result<Bytes>> OpenFile::read_view(ViewPointer view, Bytes offset, std::span<std::byte> buffer,
+                                        const DirectedCall* call) {
+  return impl_->read_view(std::move(view), offset, buffer, call);
+}
+Task<Status> OpenFile::write_view(ViewPointer view, Bytes offset, std::span<const std::byte> buffer,
+                                  const DirectedCall* call) {
+  return impl_->write_view(std::move(view), offset, buffer, call);
+}
+
+Status OpenFile::set_visit(const VisitWish& wish) { return impl_->set_visit(wish); }
+void OpenFile::set_rank(std::uint32_t rank, std::uint32_t ranks) { impl_->set_rank(rank, ranks); }
+std::string OpenFile::target_order() const { return impl_->file().visit.order->name(); }
+Bytes OpenFile::schedule_block() const { return impl_->file().visit.block; }
+Task<Status> OpenFile::prefetch(std::span<const Extent> file) {
+  return prefetch_extents(impl_->file(), FileExtents(file));
+}
+Clock& OpenFile::clock() const { return impl_->file().env.clock; }
+const Log& OpenFile::log() const { return impl_->file().env.log; }
+bool OpenFile::rotational() const {
+  const FileServers& servers = impl_->file().servers;
+  for (std::uint32_t slot = 0; slot < servers.layout.stripe_count; ++slot) {
+    if (servers.of(slot).rotational()) return true;
+  }
+  return false;
 }
 
 Task<Result<Bytes>> OpenFile::size() { return impl_->length(); }

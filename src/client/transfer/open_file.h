@@ -19,6 +19,8 @@ class OpenFile::Impl {
   // Closes the file, and reports to the servers what was read without asking.
   ~Impl();
 
+  Status set_visit(const VisitWish& wish);
+  void set_rank(std::uint32_t rank, std::uint32_t ranks);
   Task<Result<Bytes>> length();
   Task<Result<Bytes>> next_data(Bytes from);
   Task<Status> give_name(std::string path, bool replace);
@@ -29,6 +31,13 @@ class OpenFile::Impl {
   Task<Status> unlock(LockId lock);
 
   [[nodiscard]] std::vector<std::byte> share();
+
+  [[nodiscard]] ViewPointer declare(FileView view);
+  Task<Result<Bytes>> read_view(ViewPointer view, Bytes offset, std::span<std::byte> buffer,
+                                const DirectedCall* call);
+  Task<Status> write_view(ViewPointer view, Bytes offset, std::span<const std::byte> buffer,
+                          const DirectedCall* call);
+  [[nodiscard]] std::uint64_t new_call() { return system_.next_call(); }
 
   [[nodiscard]] const Attributes& attributes() const { return attributes_; }
   [[nodiscard]] StripedFile& file() { return file_; }

@@ -1,20 +1,52 @@
-// Order: the second step of a transfer. In which sequence its shares are sent, by a policy of policy/target. Pure.
+// Order: which piece of a transfer is sent next. The policy of policy/target decides on the server, this class knows what is
+// left and what is in flight. Pure.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "base/small_vector.h"
-#include "client/transfer/split.h"
+#include "client/server_load.h"
+#include "client/transfer/cut.h"
 #include "policy/target/order.h"
 
 namespace tutti {
 
-struct Visits {
-  SmallVector<Target, 4> targets;  // each share once, the first to visit first
-  bool alternate = true;           // a piece of each in turn, or one target after the other
-};
+class Flight {
+ public:
+  // At most `per_server` pieces are in flight to one server (0: any number). `loads` by slot, or empty. All that is named
+  // here must outlive it; there is at least one piece.
+  Flight(const Pieces& pieces, const Layout& layout, const TargetOrder& order, const VisitFacts& facts,
+         std::size_t per_server, std::span<const ServerLoad* const> loads = {});
 
-Visits order_visits(const TargetOrder& order, const Layout& layout, std::span<const Share> shares,
-                    const VisitFacts& facts);
+  // The next piece; none if nothing is to be sent now. Then ask again when a piece has landed, unless it is over.
+  std::optional<std::size_t> take(Nanos now);
+  void landed(std::size_t piece);
+  // All pieces are sent, or it was stopped.
+  [[nodiscard]] bool over() const { return left_ == 0; }
+  // No further piece is sent.
+  void stop() { left_ = 0; }
+
+ private:
+  static constexpr std::uint32_t kNone = ~0U;
+  std::size_t target_of(std::uint32_t slot);
+  void show_next(std::size_t target);
+
+  const Pieces& pieces_;
+  const Layout& layout_;
+  const TargetOrder& order_;
+  VisitFacts facts_;
+  std::size_t per_server_;
+  std::span<const ServerLoad* const> loads_;
+  VisitState state_;
+  SmallVector<Target, 8> targets_;              // in the order of first touch
+  SmallVector<std::uint32_t, 8> heads_;         // by target: its next piece
+  SmallVector<std::uint32_t, 16> followers_;    // by piece: the next one of the same target
+  SmallVector<std::uint32_t, 16> target_index_;  // by slot
+  std::size_t left_;                            // pieces that are not sent
+};
 
 }  // namespace tutti

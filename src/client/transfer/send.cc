@@ -10,55 +10,86 @@
 
 namespace tutti {
 
-std::optional<std::size_t> Flight::take() {
-  if (per_server_ == 0) return next_ < pieces_.size() ? std::optional(next_++) : std::nullopt;
-  sent_.resize(pieces_.size());
-  for (; next_ < pieces_.size() && sent_[next_]; ++next_) {
-  }
-  for (std::size_t i = next_; i < pieces_.size(); ++i) {
-    if (sent_[i] || full(pieces_[i].slot)) continue;
-    sent_[i] = true;
-    count(pieces_[i].slot, 1);
-    return i;
-  }
-  return std::nullopt;
-}
-
-void Flight::landed(std::size_t piece) {
-  if (per_server_ != 0) count(pieces_[piece].slot, -1);
-}
-
-bool Flight::full(std::uint32_t slot) const {
-  return slot < in_flight_.size() && in_flight_[slot] >= per_server_;
-}
-
-void Flight::count(std::uint32_t slot, int change) {
-  if (slot >= in_flight_.size()) in_flight_.resize(slot + 1);
-  in_flight_[slot] += static_cast<std::size_t>(change);
-}
-
 std::uint16_t PieceRequest::type() const {
   return wire::request_type(sending_.write ? wire::Type::write : wire::Type::read);
+}
+
+namespace {
+
+// So few extents are named as they are.
+constexpr std::size_t kFewExtents = 2;
+
+// Where the memory of a piece begins and ends. It ascends: it is part of one buffer.
+Segment span_of(std::span<const Segment> memory) {
+  const std::uint64_t begin = memory.front().address;
+  return {begin, memory.back().address + memory.back().length - begin};
+}
+
+}  // namespace
+
+bool PieceRequest::may_name_view() const {
+  const ViewUse& use = sending_.view;
+  return use.view != nullptr && piece_.object.size() > kFewExtents &&
+         use.view->usable(piece_.slot, sending_.write);
+}
+
+// Pieces of one server are sent in their order, so that its last one tells that all are there.
+wire::DirectedCall PieceRequest::directed_call() const {
+  const DirectedCall* call = sending_.view.call;
+  if (call == nullptr || piece_.slot >= call->members.size()) return {};
+  return {call->id, call->members[piece_.slot], sending_.view.last_of_call && last_};
+}
+
+std::optional<Answer> PieceRequest::without_view(const Status& status) {
+  DeclaredView& view = *sending_.view.view;
+  switch (status.code()) {
+    case Code::not_found:
+      view.forgotten(piece_.slot);
+      break;
+    case Code::unsupported:
+    case Code::too_large:
+    case Code::invalid:
+      view.refused(piece_.slot);
+      break;
+    default:
+      return std::nullopt;
+  }
+  return Answer{Status(), Next::repeat_at_once};
 }
 
 Result<std::span<const std::byte>> PieceRequest::message(flatbuffers::FlatBufferBuilder& builder,
                                                          const std::shared_ptr<Channel>& channel) {
   static_assert(sizeof(Segment) == sizeof(wire::Segment) && sizeof(Extent) == sizeof(wire::Extent));
   StripedFile& file = sending_.file;
+  by_view_ = may_name_view();
+  const Segment range = by_view_ ? span_of(piece_.memory) : Segment();
   memory_.emplace(channel, piece_.memory, sending_.write ? Access::read : Access::write);
   flatbuffers::Offset<flatbuffers::Vector<const wire::Segment*>> segments;
   if (channel->connection().needs_segments()) {
     bring_in(piece_.memory, !sending_.write);
-    segments = builder.CreateVectorOfStructs(reinterpret_cast<const wire::Segment*>(piece_.memory.data()),
-                                             piece_.memory.size());
+    const std::span<const Segment> named = by_view_ ? only(range) : piece_.memory;
+    segments =
+        builder.CreateVectorOfStructs(reinterpret_cast<const wire::Segment*>(named.data()), named.size());
   }
-  const auto extents = builder.CreateVectorOfStructs(
-      reinterpret_cast<const wire::Extent*>(piece_.object.data()), piece_.object.size());
+  flatbuffers::Offset<flatbuffers::Vector<const wire::Extent*>> extents;
+  if (by_view_) {
+    sending_.view.view->tell(piece_.slot, channel);
+  } else {
+    extents = builder.CreateVectorOfStructs(reinterpret_cast<const wire::Extent*>(piece_.object.data()),
+                                            piece_.object.size());
+  }
   shown_ = file.capability.version();
   wire::TransferRequestBuilder fields(builder);
   fields.add_capability(&file.capability.capability());
   fields.add_tag(&sending_.tag);
-  fields.add_extents(extents);
+  if (by_view_) {
+    fields.add_view(sending_.view.view->number());
+    fields.add_view_offset(sending_.view.offset + (range.address - sending_.view.address));
+    fields.add_view_length(range.length);
+    fields.add_view_share(piece_.length.count());
+  } else {
+    fields.add_extents(extents);
+  }
   fields.add_region(memory_->region());
   if (!segments.IsNull()) fields.add_segments(segments);
   LocalReads& local = file.local_reads[piece_.slot];
@@ -67,6 +98,8 @@ Result<std::span<const std::byte>> PieceRequest::message(flatbuffers::FlatBuffer
     fields.add_number(number_->number());
     fields.add_unanswered(number_->unanswered());
   }
+  const wire::DirectedCall directed = directed_call();
+  if (directed.id() != 0) fields.add_directed(&directed);
   if (!sending_.write) {
     fields.add_inline_limit(file.options.inline_limit);
     fields.add_take(local.key(channel));
@@ -75,6 +108,8 @@ Result<std::span<const std::byte>> PieceRequest::message(flatbuffers::FlatBuffer
   }
   const wire::Took report = local.report();
   if (report.reads() > 0) fields.add_took(&report);
+  const wire::Visitor visitor(file.rank, file.ranks, piece_.slot, file.layout().stripe_count);
+  if (file.ranks > 0) fields.add_visitor(&visitor);
   builder.Finish(fields.Finish());
   return wire::bytes(builder);
 }
@@ -88,9 +123,17 @@ Answer PieceRequest::ended(Result<Channel::Reply>& reply, const std::shared_ptr<
   if (reply.ok()) {
     message = wire::parse<wire::TransferReply>(reply->payload);
     if (message == nullptr) return {server().malformed()};
+    if (message->load() != nullptr) server().load().heard(*message->load(), sending_.file.env.clock.steady());
     answer = answer_of(wire::status_of(*message));
   } else {
     answer = answer_of(reply.status());
+  }
+  if (by_view_ && message != nullptr) {
+    if (answer.status.ok()) {
+      sending_.view.view->known(piece_.slot);
+    } else if (auto other = without_view(answer.status)) {
+      return *std::move(other);
+    }
   }
   if (answer.status.ok()) return sending_.write ? wrote(*message) : read(*message, channel, asked);
   if (answer.status.code() == Code::stale && sending_.lock.number() != 0)
@@ -149,22 +192,53 @@ Answer PieceRequest::read(const wire::TransferReply& reply, const std::shared_pt
 }
 
 Sender::Sender(StripedFile& file, bool write, const wire::Tag& tag, const wire::Lock& lock,
-               const Pieces& pieces, std::size_t servers)
-    : sending_{file, write, tag, lock, pieces.size() > 1}, pieces_(pieces), servers_(servers) {}
+               const Pieces& pieces, std::size_t servers, const ViewUse& view)
+    : sending_{file, write, tag, lock, pieces.size() > 1, view}, pieces_(pieces), servers_(servers) {}
 
 Task<Status> Sender::send() {
   if (pieces_.size() > 1) return send_many();
-  only_.emplace(sending_, pieces_[0]);
+  only_.emplace(sending_, pieces_[0], true);
   return only_->server().ask(*only_);
 }
 
+VisitFacts Sender::facts() const {
+  const StripedFile& file = sending_.file;
+  VisitFacts facts;
+  facts.application = file.options.application;
+  facts.client = file.options.client;
+  facts.file = file.capability.capability().file();
+  facts.write = sending_.write;
+  facts.rank = file.rank;
+  facts.ranks = file.ranks;
+  // The client's own for all its transfers: where it begins must not change between them.
+  facts.chance = file.visit.chance;
+  facts.transfer = sending_.tag.sequence();
+  return facts;
+}
+
+bool Sender::is_last(std::size_t piece) const {
+  for (std::size_t i = piece + 1; i < pieces_.size(); ++i) {
+    if (pieces_[i].slot == pieces_[piece].slot) return false;
+  }
+  return true;
+}
+
 Task<Status> Sender::send_many() {
-  const ClientOptions& options = sending_.file.options;
-  Flight flight(pieces_, options.pieces_per_server);
-  const std::size_t at_once = std::min(std::max(options.pieces_in_flight, servers_), pieces_.size());
+  StripedFile& file = sending_.file;
+  SmallVector<const ServerLoad*, 16> loads;
+  for (std::uint32_t slot = 0; slot < file.layout().stripe_count; ++slot)
+    loads.push_back(&file.servers.of(slot).load());
+  // Of a directed call the servers are to know all parts at once.
+  const bool directed = sending_.view.call != nullptr;
+  Flight flight(pieces_, file.layout(), *file.visit.order, facts(), directed ? 0 : file.visit.per_server,
+                {loads.data(), loads.size()});
+  Event landed(file.env.clock.executor());
+  const std::size_t room = file.visit.in_flight != 0 ? file.visit.in_flight
+                                                     : std::max<std::size_t>(kMostInFlight, servers_);
+  const std::size_t at_once = directed ? pieces_.size() : std::min(room, pieces_.size());
   std::vector<Task<Status>> tasks;
   tasks.reserve(at_once);
-  for (std::size_t i = 0; i < at_once; ++i) tasks.push_back(send_some(flight));
+  for (std::size_t i = 0; i < at_once; ++i) tasks.push_back(send_some(flight, landed));
   Status first;
   for (Status& status : co_await when_all(std::move(tasks))) {
     if (first.ok()) first = std::move(status);
@@ -173,15 +247,20 @@ Task<Status> Sender::send_many() {
 }
 
 // Sends one piece after another until there is none to send.
-Task<Status> Sender::send_some(Flight& flight) {
-  while (const auto next = flight.take()) {
-    PieceRequest request(sending_, pieces_[*next]);
+Task<Status> Sender::send_some(Flight& flight, Event& landed) {
+  while (!flight.over()) {
+    const auto next = flight.take(sending_.file.env.clock.steady());
+    if (!next) {
+      landed.reset();
+      co_await landed.wait();
+      continue;
+    }
+    PieceRequest request(sending_, pieces_[*next], sending_.view.call != nullptr && is_last(*next));
     Status status = co_await request.server().ask(request);
     flight.landed(*next);
-    if (!status.ok()) {
-      flight.stop();
-      co_return status;
-    }
+    if (!status.ok()) flight.stop();
+    landed.set();
+    if (!status.ok()) co_return status;
   }
   co_return Status();
 }

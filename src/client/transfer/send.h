@@ -1,4 +1,4 @@
-// Send: the fifth step of a transfer. Its pieces are sent, some at a time, until each has its answer.
+// Send: the step of a transfer in which its pieces are sent, some at a time, until each has its answer.
 //
 // A piece is one message, repeated by ServerSession::ask() after a lost connection, while the server is busy, and with a
 // renewed capability. The first error ends the transfer; what is in flight then is waited for.
@@ -10,36 +10,13 @@
 #include <vector>
 
 #include "client/transfer/cut.h"
+#include "client/transfer/declared_view.h"
 #include "client/transfer/file_end.h"
+#include "client/transfer/order.h"
 #include "client/transfer/striped_file.h"
 #include "client/write_numbers.h"
 
 namespace tutti {
-
-// Which piece is sent next: in their order, as long as its server has fewer than `per_server` in flight (0: any
-// number). Pure.
-class Flight {
- public:
-  // `pieces` must outlive it.
-  Flight(const Pieces& pieces, std::size_t per_server) : pieces_(pieces), per_server_(per_server) {}
-
-  // The next piece; none if all are sent, all servers of the others have enough, or it was stopped. Whoever is told
-  // "none" need not ask again: each piece that lands makes room for one on the same server.
-  std::optional<std::size_t> take();
-  void landed(std::size_t piece);
-  // No further piece is sent.
-  void stop() { next_ = pieces_.size(); }
-
- private:
-  [[nodiscard]] bool full(std::uint32_t slot) const;
-  void count(std::uint32_t slot, int change);
-
-  const Pieces& pieces_;
-  std::size_t per_server_;
-  std::size_t next_ = 0;                // pieces before this one are sent
-  std::vector<bool> sent_;              // of those behind it; empty without a limit
-  std::vector<std::size_t> in_flight_;  // by slot; empty without a limit
-};
 
 // Memory named to a server for the time of one attempt. If the request is given up, the connection goes with it: a
 // server must not find the memory in another use.
@@ -69,6 +46,7 @@ struct Sending {
   wire::Tag tag;         // the same in all pieces: servers order operations, not messages
   wire::Lock lock;       // under which it is made; number 0: none
   bool several = false;  // pieces
+  ViewUse view = {};     // through which it is made
   ShortPieces short_pieces = {};
   // Of a write in several pieces: the cuts of its objects when they were applied, by slot.
   struct Applied {
@@ -83,7 +61,9 @@ struct Sending {
 // One piece, as ServerSession::ask() wants it.
 class PieceRequest {
  public:
-  PieceRequest(Sending& sending, const Piece& piece) : sending_(sending), piece_(piece) {
+  // `last`: of those for its server.
+  PieceRequest(Sending& sending, const Piece& piece, bool last)
+      : sending_(sending), piece_(piece), last_(last) {
     if (sending.write) number_.emplace(server().write_numbers());
   }
 
@@ -101,23 +81,31 @@ class PieceRequest {
   Task<Status> prepare() { return sending_.file.locks.confirm(sending_.lock.number()); }
 
  private:
+  // Whether this attempt names a range of the transfer's view instead of extents.
+  [[nodiscard]] bool may_name_view() const;
+  [[nodiscard]] wire::DirectedCall directed_call() const;
+  // Of an attempt that did and failed: what is to be done instead, if anything.
+  std::optional<Answer> without_view(const Status& status);
   Answer wrote(const wire::TransferReply& reply);
   Answer read(const wire::TransferReply& reply, const std::shared_ptr<Channel>& channel, Nanos asked);
 
   Sending& sending_;
   const Piece& piece_;
+  bool last_;
   std::uint64_t shown_ = 0;  // the version of the capability in the last attempt
   std::optional<WriteNumber> number_;
   std::optional<ExposedMemory> memory_;
+  bool by_view_ = false;  // the last attempt named a range of the view
 };
 
 // Sends the pieces of one transfer.
 class Sender {
  public:
-  // `servers` is how many servers the transfer touches: each has a piece in flight in any case, however many they are,
-  // because one that learns of the operation late serves it late. `pieces` must outlive it; there is at least one.
+  // `servers` is how many servers the transfer touches: unless the file says how many pieces may be in flight, there is room
+  // for one on each, however many they are, because one that learns of the operation late serves it late. `pieces` must
+  // outlive it; there is at least one.
   Sender(StripedFile& file, bool write, const wire::Tag& tag, const wire::Lock& lock, const Pieces& pieces,
-         std::size_t servers);
+         std::size_t servers, const ViewUse& view = {});
 
   Task<Status> send();
   // The pieces of which a server had fewer bytes than were to be read; what it lacked is zeros in memory.
@@ -127,7 +115,10 @@ class Sender {
 
  private:
   Task<Status> send_many();
-  Task<Status> send_some(Flight& flight);
+  Task<Status> send_some(Flight& flight, Event& landed);
+  [[nodiscard]] VisitFacts facts() const;
+  // Of the pieces for its server, in the order of the list.
+  [[nodiscard]] bool is_last(std::size_t piece) const;
 
   Sending sending_;
   const Pieces& pieces_;

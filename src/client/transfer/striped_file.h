@@ -12,7 +12,7 @@
 #include "client/transfer/gate.h"
 #include "client/transfer/local_read.h"
 #include "client/transfer/unsynced.h"
-#include "policy/target/order.h"
+#include "client/transfer/visiting.h"
 
 namespace tutti {
 
@@ -20,7 +20,7 @@ namespace tutti {
 struct StripedFile {
   const Env& env;
   const ClientOptions& options;
-  const TargetOrder& order;
+  Visiting visit;
   LockKeeper& locks;
   FileServers servers;
   std::string path;
@@ -31,6 +31,8 @@ struct StripedFile {
   bool exact = true;                    // all that this handle did to the length is in `written_end`
   std::uint64_t unfinished_writes = 0;  // under way, or ended otherwise than well
   Bytes written_end{};                  // the furthest byte of a write, and one more
+  std::uint32_t rank = 0;               // of this client among those that have the file open,
+  std::uint32_t ranks = 0;              // 0: it has none
 
   [[nodiscard]] const Layout& layout() const { return servers.layout; }
 };

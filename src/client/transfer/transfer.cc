@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "client/transfer/gather.h"
+#include "env/combine.h"
 
 namespace tutti {
 namespace {
@@ -13,21 +14,21 @@ namespace {
 // To find the end of a file, or to write to one, that others cut and extend all the time; then what was found or written
 // last counts.
 constexpr int kMostAttempts = 16;
+// Of a call that servers put in the order of their disks: small enough that the parts of all who take part alternate.
+constexpr Bytes kDirectedPiece = 256_KiB;
+constexpr std::size_t kPrefetchExtents = 1024;  // in one message
 
 // One transfer on its way; the functions are its steps, in their order.
 class Transfer {
  public:
-  Transfer(StripedFile& file, bool write) : file_(file), write_(write) {}
+  Transfer(StripedFile& file, bool write, const ViewUse& view) : file_(file), write_(write), view_(view) {}
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
   ~Transfer() = default;
 
-  Status split_and_order(std::span<const Extent> extents, std::span<const Segment> memory) {
+  Status split_shares(std::span<const Extent> extents, std::span<const Segment> memory) {
     TUTTI_TRY(check_lists(extents, memory).with_context(file_.path));
     shares_ = split(file_.layout(), extents, memory);
-    const VisitFacts facts{file_.options.application, file_.options.client,
-                           file_.capability.capability().file(), write_};
-    visits_ = order_visits(file_.order, file_.layout(), shares_, facts);
     for (const Share& share : shares_) bottleneck_ = std::max(bottleneck_, share.length);
     const auto lock = file_.locks.covering(file_.capability.capability().file(), extents);
     if (!lock.ok()) return outcome(lock.status());
@@ -49,7 +50,13 @@ class Transfer {
     return passage_->enter();
   }
 
-  void cut() { pieces_ = Pieces::cut(shares_, visits_, PieceLimits{file_.options.piece}); }
+  void cut() {
+    PieceLimits limits{file_.visit.block};
+    // Extents that are not sent cost nothing on the way; a server that refuses the view gets as many in a list.
+    if (view_.view != nullptr) limits.entries = wire::kMaxExtents;
+    if (view_.call != nullptr) limits.bytes = std::min(limits.bytes, kDirectedPiece);
+    pieces_ = Pieces::cut(shares_, limits);
+  }
 
   // Whether nothing is left to ask for.
   bool read_ahead() {
@@ -61,7 +68,8 @@ class Transfer {
   }
 
   Task<Status> send() {
-    sender_.emplace(file_, write_, file_.servers.tags.next(bottleneck_), lock_, pieces_, shares_.size());
+    sender_.emplace(file_, write_, file_.servers.tags.next(bottleneck_), lock_, pieces_, shares_.size(),
+                    view_);
     return sender_->send();
   }
   // What was not there; asked once for each sending.
@@ -104,8 +112,8 @@ class Transfer {
  private:
   StripedFile& file_;
   bool write_;
+  ViewUse view_;
   Shares shares_;
-  Visits visits_;
   Bytes bottleneck_;   // of the most loaded server
   wire::Lock lock_;    // under which it is made
   Bytes present_end_;  // of the pieces that need not be sent again
@@ -116,9 +124,9 @@ class Transfer {
 
 }  // namespace
 
-Task<Result<Bytes>> read_extents(StripedFile& file, FileExtents extents, Segments memory) {
-  Transfer transfer(file, false);
-  TUTTI_CO_TRY(transfer.split_and_order(extents.list(), memory));
+Task<Result<Bytes>> read_extents(StripedFile& file, FileExtents extents, Segments memory, ViewUse view) {
+  Transfer transfer(file, false, view);
+  TUTTI_CO_TRY(transfer.split_shares(extents.list(), memory));
   if (transfer.empty()) co_return 0_B;
   if (transfer.gated()) TUTTI_CO_TRY(transfer.outcome(co_await transfer.enter()));
   transfer.cut();
@@ -142,9 +150,9 @@ Task<Result<Bytes>> read_extents(StripedFile& file, FileExtents extents, Segment
   co_return bytes_before(end, extents.list());
 }
 
-Task<Status> write_extents(StripedFile& file, FileExtents extents, Segments memory) {
-  Transfer transfer(file, true);
-  TUTTI_CO_TRY(transfer.split_and_order(extents.list(), memory));
+Task<Status> write_extents(StripedFile& file, FileExtents extents, Segments memory, ViewUse view) {
+  Transfer transfer(file, true, view);
+  TUTTI_CO_TRY(transfer.split_shares(extents.list(), memory));
   if (transfer.empty()) co_return Status();
   if (transfer.gated()) TUTTI_CO_TRY(transfer.outcome(co_await transfer.enter()));
   transfer.cut();
@@ -158,6 +166,31 @@ Task<Status> write_extents(StripedFile& file, FileExtents extents, Segments memo
     status = co_await transfer.send();
   if (status.ok()) --file.unfinished_writes;
   co_return transfer.outcome(status);
+}
+
+Task<Status> prefetch_extents(StripedFile& file, FileExtents extents) {
+  // One byte of memory for each of the file, of which only the length counts.
+  Segments nowhere;
+  for (const Extent& extent : extents.list()) {
+    if (extent.length > 0_B) nowhere.push_back(Segment{0, extent.length.count()});
+  }
+  TUTTI_CO_TRY(check_lists(extents.list(), nowhere).with_context(file.path));
+  const Shares shares = split(file.layout(), extents.list(), nowhere);
+  Bytes bottleneck;
+  for (const Share& share : shares) bottleneck = std::max(bottleneck, share.length);
+  std::vector<Task<Status>> tasks;
+  for (const Share& share : shares) {
+    for (std::size_t at = 0; at < share.object.size(); at += kPrefetchExtents) {
+      const std::size_t count = std::min(kPrefetchExtents, share.object.size() - at);
+      tasks.push_back(ask_prefetch(file.servers, file.capability, share.slot,
+                                   std::span<const Extent>(share.object).subspan(at, count), bottleneck));
+    }
+  }
+  if (tasks.empty()) co_return Status();
+  for (Status& status : co_await when_all(std::move(tasks))) {
+    if (!status.ok()) co_return status.with_context("prefetch " + file.path);
+  }
+  co_return Status();
 }
 
 }  // namespace tutti

@@ -1,10 +1,10 @@
 // Transfer: the way of a read or a write, from the caller's lists to the answers of the servers.
 //
 //   split    file extents and memory -> a share for each server      split.h
-//   order    in which sequence the servers are visited               order.h, policy/target
 //   gate     whether it may begin                                    gate.h
 //   cut      shares -> pieces, each of them one message              cut.h
 //   (pieces that may be read locally without asking are done here    local_read.h)
+//   order    whose piece goes next, whenever one may                 order.h, policy/target
 //   send     pieces in flight, repeated until there is an answer     send.h, client/server_session.h
 //   gather   answers -> memory, and the end of the file              gather.h
 //
@@ -36,8 +36,12 @@ class FileExtents {
 
 // Both lists have the same length in all. `file` must outlive the task. How many bytes count as read: fewer at the end
 // of the file only; holes and what lies behind the end are zeros in memory.
-Task<Result<Bytes>> read_extents(StripedFile& file, FileExtents extents, Segments memory);
+// With a view, the memory is one segment and the extents are those of the same bytes in the view's data, which the caller
+// holds too.
+Task<Result<Bytes>> read_extents(StripedFile& file, FileExtents extents, Segments memory, ViewUse view = {});
 // All or an error.
-Task<Status> write_extents(StripedFile& file, FileExtents extents, Segments memory);
+Task<Status> write_extents(StripedFile& file, FileExtents extents, Segments memory, ViewUse view = {});
+// Has the servers fetch what will be read soon; ends when it is queued at all of them. A hint.
+Task<Status> prefetch_extents(StripedFile& file, FileExtents extents);
 
 }  // namespace tutti

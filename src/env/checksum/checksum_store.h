@@ -80,8 +80,14 @@ class ChecksumStore final : public Store {
   Task<Result<std::optional<Bytes>>> locate(ObjectId object, Bytes offset) override {
     return data_.locate(object, offset);
   }
+  std::optional<DeviceStretch> probe(ObjectId object, Extent extent, bool write) override {
+    return data_.probe(object, extent, write);
+  }
   [[nodiscard]] bool cold(ObjectId object) const override { return data_.cold(object); }
   Task<void> warm(ObjectId object) override { return data_.warm(object); }
+  Task<void> prefetch(ObjectId object, std::span<const Extent> extents) override {
+    return data_.prefetch(object, extents);
+  }
   SharedObject share(ObjectId /*object*/) override { return {}; }
   [[nodiscard]] const StoreIdentity& identity() const override { return data_.identity(); }
   Status bind(const Uuid& metadata) override { return data_.bind(metadata); }

@@ -57,8 +57,14 @@ class FaultyStore final : public Store {
   Task<Status> remove(ObjectId object) override;
   Task<Result<std::optional<Bytes>>> length(ObjectId object) override;
   Task<Result<std::optional<Bytes>>> locate(ObjectId object, Bytes offset) override;
+  std::optional<DeviceStretch> probe(ObjectId object, Extent extent, bool write) override {
+    return inner_.probe(object, extent, write);
+  }
   [[nodiscard]] bool cold(ObjectId object) const override { return inner_.cold(object); }
   Task<void> warm(ObjectId object) override { return inner_.warm(object); }
+  Task<void> prefetch(ObjectId object, std::span<const Extent> extents) override {
+    return inner_.prefetch(object, extents);
+  }
   SharedObject share(ObjectId /*object*/) override { return {}; }
   [[nodiscard]] const StoreIdentity& identity() const override { return inner_.identity(); }
   Status bind(const Uuid& metadata) override { return inner_.bind(metadata); }

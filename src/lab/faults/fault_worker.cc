@@ -78,6 +78,7 @@ FaultWorker::FaultWorker(FaultWorld& world, SimClient& client, std::size_t lane,
       left_(left),
       random_(random),
       open_(world.files.size()),
+      shown_(world.files.size()),
       logs_(world.logs.size()),
       unsynced_(world.files.size()) {}
 
@@ -171,6 +172,43 @@ std::vector<Extent> FaultWorker::choose_extents(const WatchedFile& file, bool li
   return extents;
 }
 
+FaultWorker::Target FaultWorker::choose_target(std::size_t file, OpenFile& handle) {
+  constexpr double kViews = 0.2;
+  constexpr double kLists = 0.25;
+  if (random_.chance(kViews)) return choose_range(file, handle);
+  Target target;
+  target.list = random_.chance(kLists);
+  target.extents = choose_extents(world_.files[file], target.list);
+  return target;
+}
+
+FaultWorker::Target FaultWorker::choose_range(std::size_t file, OpenFile& handle) {
+  constexpr double kNew = 0.1;
+  Shown& shown = shown_[file];
+  if (shown.view == nullptr || random_.chance(kNew)) {
+    const std::uint64_t reach = world_.files[file].reach.count();
+    const auto block = static_cast<std::int64_t>(random_.between(1, 500));
+    const auto stride = block + static_cast<std::int64_t>(random_.between(1, 1500));
+    const auto begin = static_cast<std::int64_t>(random_.below(reach / 4 + 1));
+    shown.bytes = {begin, 1, FlatType::resized(0, stride, FlatType::contiguous(block, FlatType::bytes(1)))};
+    const auto blocks = (static_cast<std::int64_t>(reach) - begin) / stride;
+    shown.length = static_cast<std::uint64_t>(std::max<std::int64_t>(1, blocks) * block);
+    shown.view = handle.declare(shown.bytes);
+  }
+  Target target;
+  target.view = shown.view;
+  target.offset = Bytes(random_.below(shown.length));
+  const std::uint64_t most = std::min<std::uint64_t>(shown.length - target.offset.count(), 20'000);
+  auto left = static_cast<std::int64_t>(random_.between(1, most));
+  for (TypeCursor walk = shown.bytes.cursor(static_cast<std::int64_t>(target.offset.count())); left > 0;) {
+    const TypeRun run = walk.next(left);
+    target.extents.push_back(
+        {Bytes(static_cast<std::uint64_t>(run.offset)), Bytes(static_cast<std::uint64_t>(run.length))});
+    left -= run.length;
+  }
+  return target;
+}
+
 Task<OpenFile*> FaultWorker::open(std::size_t file) {
   if (open_[file]) co_return open_[file].get();
   const WatchedFile& watched = world_.files[file];
@@ -188,8 +226,8 @@ Task<void> FaultWorker::write(std::size_t file) {
   OpenFile* handle = co_await open(file);
   if (handle == nullptr) co_return;
   const WatchedFile& watched = world_.files[file];
-  const bool list = random_.chance(0.25);
-  const std::vector<Extent> extents = choose_extents(watched, list);
+  const Target target = choose_target(file, *handle);
+  const std::vector<Extent>& extents = target.extents;
   const auto id = watched.oracle->begin_write(extents);
   Doubt doubt(*watched.oracle, id);
   std::vector<std::byte> buffer;
@@ -203,7 +241,9 @@ Task<void> FaultWorker::write(std::size_t file) {
   world_.journal.add(fmt::format("lane {}: {}", lane_, what));
   const Nanos began = world_.now();
   Status status;
-  if (list) {
+  if (target.view != nullptr) {
+    status = co_await handle->write_view(target.view, target.offset, buffer);
+  } else if (target.list) {
     const auto memory = cut_memory(std::span<const std::byte>(buffer), random_);
     status = co_await handle->write_list(extents, memory);
   } else {
@@ -249,15 +289,17 @@ Task<void> FaultWorker::read(std::size_t file) {
   OpenFile* handle = co_await open(file);
   if (handle == nullptr) co_return;
   const WatchedFile& watched = world_.files[file];
-  const bool list = random_.chance(0.25);
-  const std::vector<Extent> extents = choose_extents(watched, list);
+  const Target target = choose_target(file, *handle);
+  const std::vector<Extent>& extents = target.extents;
   std::vector<std::byte> buffer(total(extents).count(), std::byte{0xee});
   const auto id = watched.oracle->begin_read(extents);
   Doubt doubt(*watched.oracle, id, true);
   const std::string what = fmt::format("read {} [{}]{}", watched.path, id, text(extents));
   const Nanos began = world_.now();
   Result<Bytes> got = 0_B;
-  if (list) {
+  if (target.view != nullptr) {
+    got = co_await handle->read_view(target.view, target.offset, buffer);
+  } else if (target.list) {
     const auto memory = cut_memory(std::span<std::byte>(buffer), random_);
     got = co_await handle->read_list(extents, memory);
   } else {
@@ -331,6 +373,7 @@ Task<void> FaultWorker::stat_size(std::size_t file) {
 Task<void> FaultWorker::close(std::size_t file) {
   if (!open_[file]) co_return;
   const std::unique_ptr<OpenFile> handle = std::move(open_[file]);
+  shown_[file] = {};
   unsynced_[file].clear();
   const Nanos began = world_.now();
   const Status status = co_await handle->close();

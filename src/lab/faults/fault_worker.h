@@ -70,6 +70,15 @@ class FaultWorker {
   Task<void> look_up(std::string name);
   Task<void> list();
 
+  // Where an operation goes, and how it says so: one extent, a list, or a range of a view.
+  struct Target {
+    std::vector<Extent> extents;
+    bool list = false;
+    ViewPointer view;
+    Bytes offset{};  // in the view's data
+  };
+  Target choose_target(std::size_t file, OpenFile& handle);
+  Target choose_range(std::size_t file, OpenFile& handle);
   std::vector<Extent> choose_extents(const WatchedFile& file, bool list);
   [[nodiscard]] std::string choose_name();
   [[nodiscard]] std::string path(const std::string& name) const;
@@ -88,6 +97,13 @@ class FaultWorker {
   std::uint64_t& left_;
   Random random_;
   std::vector<std::unique_ptr<OpenFile>> open_;  // by file
+  // By file: a view that is declared once, for some time.
+  struct Shown {
+    ViewPointer view;
+    FileView bytes;
+    std::uint64_t length = 0;  // of its data before the file's reach
+  };
+  std::vector<Shown> shown_;
   std::vector<std::unique_ptr<OpenFile>> logs_;  // by lane
   std::unique_ptr<OpenFile> guarded_;
   std::uint64_t cuts_ = 0;

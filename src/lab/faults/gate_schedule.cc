@@ -85,9 +85,10 @@ class Schedule {
       return;
     }
     cluster_ = *std::move(made);
-    report_.setup = fmt::format("{} jobs, {} resources, order {}, {} at a time, lease {}, {}", plan_.jobs, plan_.resources,
-                                static_cast<int>(plan_.locks.order), plan_.locks.holders, to_string(plan_.locks.lease),
-                                options.coordinator_alone ? "coordinator alone" : "coordinator in the metadata server");
+    report_.setup = fmt::format(
+        "{} jobs, {} resources, order {}, {} at a time, lease {}, {}", plan_.jobs, plan_.resources,
+        static_cast<int>(plan_.locks.order), plan_.locks.holders, to_string(plan_.locks.lease),
+        options.coordinator_alone ? "coordinator alone" : "coordinator in the metadata server");
   }
 
   GateReport run() {
@@ -137,7 +138,8 @@ class Schedule {
     job.network = cluster_->fabric().process(node, peer);
     job.random = random_.fork();
     GateSessionOptions options;
-    options.address = cluster_->map().coordinator.empty() ? cluster_->map().meta : cluster_->map().coordinator;
+    options.address =
+        cluster_->map().coordinator.empty() ? cluster_->map().meta : cluster_->map().coordinator;
     options.cluster = cluster_->map().id;
     options.program = fmt::format("job {}", job.node);
     options.patience = plan_.patience;
@@ -191,9 +193,10 @@ class Schedule {
     const GateTurn turn = co_await job.session->acquire(std::move(ask));
     job.asking = false;
     report_.longest_wait = std::max(report_.longest_wait, clock.now() - job.asked);
-    tell(fmt::format("job {} {} {} with {}", job.node, to_string(turn.outcome), fmt::join(resources, ", "), turn.fence));
+    tell(fmt::format("job {} {} {} with {}", job.node, to_string(turn.outcome), fmt::join(resources, ", "),
+                     turn.fence));
     if (turn.outcome == GateOutcome::granted) {
-      check_fence(turn.fence, resources);
+      check_fence(turn.fence, job.session->job(), resources);
       job.held[turn.number] = resources;
       check_holders();
     }
@@ -209,9 +212,11 @@ class Schedule {
 
   // ---- oracle ----
 
-  void check_fence(std::uint64_t fence, const std::set<std::string>& resources) {
+  void check_fence(std::uint64_t fence, std::uint64_t job, const std::set<std::string>& resources) {
     if (fence == 0) return violation("a grant without a fencing number");
-    if (!fences_.insert(fence).second) violation(fmt::format("fencing number {} was given out twice", fence));
+    // A turn inside a turn of the same job joins it.
+    if (fences_.emplace(fence, job).first->second != job)
+      violation(fmt::format("fencing number {} was given out twice", fence));
     for (const std::string& resource : resources) {
       std::uint64_t& last = last_fence_[resource];
       if (plan_.locks.holders == 1 && fence < last)
@@ -244,6 +249,7 @@ class Schedule {
       if (waits.standing != gate::Standing::waiting) continue;
       for (const gate::LockRecord& has : records) {
         if (has.standing != gate::Standing::granted || has.sequence < waits.sequence) continue;
+        if (has.fence <= forgotten_) continue;  // it was granted before the one that waits asked
         if (std::find_first_of(has.resources.begin(), has.resources.end(), waits.resources.begin(),
                                waits.resources.end()) != has.resources.end())
           violation(fmt::format("demand {} overtook {}", has.sequence, waits.sequence));
@@ -294,6 +300,10 @@ class Schedule {
     const std::vector<gate::AskName> before = queue();
     ++(power ? report_.counts.power_losses : report_.counts.coordinator_deaths);
     tell(power ? "the coordinator loses power" : "the coordinator dies");
+    if (power && cluster_->coordinator() != nullptr) {
+      for (const gate::LockRecord& record : cluster_->coordinator()->gate().table().records())
+        forgotten_ = std::max(forgotten_, record.fence);
+    }
     stop_coordinator(power);
     Clock& clock = cluster_->clock(SimCluster::data_node(0));
     co_await clock.sleep(length);
@@ -357,8 +367,9 @@ class Schedule {
   GateReport report_;
   std::unique_ptr<SimCluster> cluster_;
   std::vector<Job> jobs_;
-  std::set<std::uint64_t> fences_;
+  std::map<std::uint64_t, std::uint64_t> fences_;  // the job of each
   std::map<std::string, std::uint64_t> last_fence_;
+  std::uint64_t forgotten_ = 0;  // fencing numbers of turns that a loss of power took from the coordinator
   std::unique_ptr<Scope> scope_;
 };
 
@@ -368,10 +379,10 @@ GateReport run_gate_schedule(std::uint64_t seed) { return Schedule(seed).run(); 
 
 std::string to_text(const GateReport& report) {
   const GateCountsOfFaults& counts = report.counts;
-  std::string text = fmt::format(
-      "gate schedule {} ({}): {}; {} turns, {} unguarded, {} lost, longest wait {}\n", report.seed, report.setup,
-      report.outcome.ok() ? "held" : report.outcome.message(), counts.turns, counts.unguarded, counts.lost,
-      to_string(report.longest_wait));
+  std::string text =
+      fmt::format("gate schedule {} ({}): {}; {} turns, {} unguarded, {} lost, longest wait {}\n",
+                  report.seed, report.setup, report.outcome.ok() ? "held" : report.outcome.message(),
+                  counts.turns, counts.unguarded, counts.lost, to_string(report.longest_wait));
   if (report.outcome.ok()) return text;
   for (const std::string& line : report.journal) text += line + "\n";
   return text + fmt::format("repeat with TUTTI_GATE_SEED={}\n", report.seed);

@@ -42,6 +42,11 @@ struct ApplicationSpec {
   Nanos think;           // between two requests of a process
   bool barrier = false;  // all processes wait for each other before each request
   bool sync = false;     // at the end
+  // Requests are collective calls of the processes, as MPI-IO makes them, by this plan (policy/collective). Empty: every
+  // process for itself. Of a shared file, and not at random places.
+  std::string collective;
+  int cb_nodes = 0;  // 0: chosen by the plan
+  Bytes cb_buffer_size = 16_MiB;
 };
 
 enum class EventAction : std::uint8_t { stop, lose_power, cut, slow };
@@ -83,6 +88,8 @@ struct ServerResult {
   Bytes bytes_read;
   Bytes bytes_written;
   Nanos busy;  // of the device, 0 if it has none
+  std::uint64_t jumps = 0;     // of its heads: accesses that did not begin where the one before ended
+  std::uint64_t requests = 0;  // reads and writes that the server served
 };
 
 struct ScenarioResult {

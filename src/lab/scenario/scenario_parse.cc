@@ -5,6 +5,7 @@
 
 #include "base/config.h"
 #include "lab/scenario/scenario.h"
+#include "policy/collective/plan.h"
 
 namespace tutti {
 namespace {
@@ -100,6 +101,15 @@ ApplicationSpec read_application(ConfigReader& reader, std::size_t index, std::u
   spec.think = reader.duration("think", Nanos(), Nanos(), kLongest);
   spec.barrier = reader.boolean("barrier", false);
   spec.sync = reader.boolean("sync", false);
+  spec.collective = reader.string("collective", "");
+  spec.cb_nodes = static_cast<int>(reader.integer("cb_nodes", 0, 0, 1'000'000));
+  spec.cb_buffer_size = reader.bytes("cb_buffer_size", spec.cb_buffer_size, 1_KiB, 4_GiB);
+  if (!spec.collective.empty()) {
+    if (const auto plan = make_collective_plan(spec.collective); !plan.ok())
+      reader.fail("collective", plan.status().message());
+    if (!spec.shared || spec.pattern == AccessPattern::random)
+      reader.fail("collective", "collective calls are of a shared file, and not at random places");
+  }
   if (spec.id == 0) reader.fail("id", "0 is no application: use another number");
   return spec;
 }

@@ -7,6 +7,8 @@
 #include "env/scope.h"
 #include "lab/scenario/scenario.h"
 #include "lab/sim/barrier.h"
+#include "lab/sim/sim_group.h"
+#include "parallel/collective.h"
 
 namespace tutti {
 namespace {
@@ -15,6 +17,8 @@ namespace {
 struct Process {
   std::unique_ptr<SimClient> client;
   std::unique_ptr<OpenFile> file;
+  std::unique_ptr<SimGroup> group;  // of collective calls
+  FileView view;                    // through which they are made
   std::uint64_t rank = 0;
   std::vector<std::uint64_t> places;  // in requests from the file's start; of tiles, from the process' own
   std::vector<std::byte> buffer;
@@ -41,13 +45,15 @@ class Run {
   Result<ScenarioResult> run();
 
  private:
-  void make_application(const ApplicationSpec& spec);
+  Status make_application(const ApplicationSpec& spec);
   void choose_places(Application& application);
   Task<Status> open_files(Application& application);
   Task<Status> prepare();
   Task<void> work(Application& application, Process& process);
   static std::vector<Extent> extents(const ApplicationSpec& spec, std::uint64_t rank, std::uint64_t place);
+  static FileView view_of(const ApplicationSpec& spec, std::uint64_t rank);
   Task<Status> one_request(const ApplicationSpec& spec, Process& process, std::uint64_t place);
+  Task<Status> one_call(const ApplicationSpec& spec, Process& process, std::uint64_t place);
   Task<void> befall(EventSpec event);
   void undo(const EventSpec& event);
   ScenarioResult collect();
@@ -86,7 +92,7 @@ void Run::choose_places(Application& application) {
   }
 }
 
-void Run::make_application(const ApplicationSpec& spec) {
+Status Run::make_application(const ApplicationSpec& spec) {
   auto application = std::make_unique<Application>();
   application->spec = &spec;
   application->barrier = std::make_unique<Barrier>(cluster_.simulation().executor(), spec.processes,
@@ -94,9 +100,20 @@ void Run::make_application(const ApplicationSpec& spec) {
   application->result.name = spec.name;
   application->result.id = spec.id;
   application->result.processes = spec.processes;
+  std::vector<std::unique_ptr<SimGroup>> groups;
+  if (!spec.collective.empty()) {
+    std::vector<std::uint32_t> nodes;
+    for (std::uint32_t rank = 0; rank < spec.processes; ++rank)
+      nodes.push_back((next_process_ + rank) / scenario_.processes_per_node);
+    auto made = SimGroup::create_all(cluster_, nodes, spec.name);
+    if (!made.ok()) return made.status();
+    groups = *std::move(made);
+  }
   for (std::uint32_t rank = 0; rank < spec.processes; ++rank) {
     Process process;
     process.rank = rank;
+    if (!groups.empty()) process.group = std::move(groups[rank]);
+    process.view = view_of(spec, rank);
     ClientOptions options;
     options.application = spec.id;
     options.program = spec.name;
@@ -119,6 +136,7 @@ void Run::make_application(const ApplicationSpec& spec) {
     common_buffer_.resize(spec.request.count());
   }
   applications_.push_back(std::move(application));
+  return {};
 }
 
 // All processes open, the first one creates; what will be read is there afterwards.
@@ -167,7 +185,40 @@ std::vector<Extent> Run::extents(const ApplicationSpec& spec, std::uint64_t rank
   return extents;
 }
 
+// What a rank sees of the file, so that a request is a piece of the data in it.
+FileView Run::view_of(const ApplicationSpec& spec, std::uint64_t rank) {
+  FileView view;
+  view.filetype = FlatType::bytes(1);
+  if (spec.pattern != AccessPattern::tiles) return view;
+  const std::uint64_t columns = spec.columns > 0 ? spec.columns : spec.processes;
+  const std::uint64_t rows = rank / columns * spec.requests * (spec.request / spec.piece);
+  const auto piece = static_cast<std::int64_t>(spec.piece.count());
+  view.displacement = piece * static_cast<std::int64_t>(rows * columns + rank % columns);
+  view.filetype = FlatType::resized(0, piece * static_cast<std::int64_t>(columns),
+                                    FlatType::contiguous(piece, FlatType::bytes(1)));
+  return view;
+}
+
+Task<Status> Run::one_call(const ApplicationSpec& spec, Process& process, std::uint64_t place) {
+  const std::span<std::byte> memory = process.buffer.empty() ? common_buffer_ : process.buffer;
+  FileAccess access;
+  access.base = memory.data();
+  access.type = FlatType::bytes(1);
+  access.count = static_cast<std::int64_t>(spec.request.count());
+  access.view = &process.view;
+  access.data_offset = static_cast<std::int64_t>((spec.request * place).count());
+  CollectiveOptions options;
+  options.plan = spec.collective;
+  options.cb_nodes = spec.cb_nodes;
+  options.cb_buffer_size = spec.cb_buffer_size;
+  if (spec.write) co_return co_await write_collective(*process.group, *process.file, access, options);
+  const auto got = co_await read_collective(*process.group, *process.file, access, options);
+  if (got.ok() && *got < spec.request) co_return Status(Code::internal, "read came short");
+  co_return got.status();
+}
+
 Task<Status> Run::one_request(const ApplicationSpec& spec, Process& process, std::uint64_t place) {
+  if (process.group != nullptr) co_return co_await one_call(spec, process, place);
   const std::span<std::byte> memory = process.buffer.empty() ? common_buffer_ : process.buffer;
   const std::span<std::byte> buffer = memory.first(spec.request.count());
   const std::vector<Extent> file = extents(spec, process.rank, place);
@@ -279,6 +330,9 @@ ScenarioResult Run::collect() {
       row.bytes_written += meter.bytes_written;
     }
     row.busy = cluster_.storage(server).busy();
+    row.jumps = cluster_.storage(server).jumps();
+    if (const DataServer* data = cluster_.data_server(server); data != nullptr)
+      row.requests = data->dispatcher().totals().reads + data->dispatcher().totals().writes;
     result.servers.push_back(row);
   }
   return result;
@@ -286,7 +340,7 @@ ScenarioResult Run::collect() {
 
 Result<ScenarioResult> Run::run() {
   Simulation& simulation = cluster_.simulation();
-  for (const ApplicationSpec& spec : scenario_.applications) make_application(spec);
+  for (const ApplicationSpec& spec : scenario_.applications) TUTTI_TRY(make_application(spec));
   const auto prepared = simulation.run(prepare());
   if (!prepared)
     return Status(Code::internal, "the files of the scenario cannot be prepared: the simulation is dry");

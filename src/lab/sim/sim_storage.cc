@@ -92,15 +92,24 @@ Result<std::unique_ptr<SimStorage>> SimStorage::create(Clock& clock, const SimSt
     memory->lose_unsynced(object);
     if (made->failed_sync_) made->failed_sync_(object);
   });
-  storage->meter_ = std::make_unique<MeterStore>(clock, *storage->faulty_);
+  Store* measured = storage->faulty_.get();
+  if (!options.cpu.free()) {
+    storage->cpu_ = std::make_unique<CpuStore>(clock, *measured, options.cpu);
+    measured = storage->cpu_.get();
+  }
+  storage->meter_ = std::make_unique<MeterStore>(clock, *measured);
   if (!options.bare) storage->top_ = storage->meter_.get();
   return storage;
 }
 
 Task<Status> SimStorage::prepare(ObjectId object, Bytes length) {
   TUTTI_CO_TRY(co_await memory_->truncate(object, length));
-  if (device_) co_return (co_await device_->locate(object, Bytes())).status();
+  place(object, length);
   co_return Status();
+}
+
+void SimStorage::place(ObjectId object, Bytes length) {
+  if (device_) device_->place_whole(object, length);
 }
 
 void SimStorage::lose_power() {
@@ -112,7 +121,13 @@ void SimStorage::begin_measurement() {
   if (device_) device_->drop_caches();
   busy_before_ = Nanos();
   busy_before_ = busy();
+  jumps_before_ = 0;
+  jumps_before_ = jumps();
   meter_->reset();
+}
+
+std::uint64_t SimStorage::jumps() const {
+  return device_ ? device_->device_motion().jumps - jumps_before_ : 0;
 }
 
 Nanos SimStorage::busy() const {

@@ -17,6 +17,7 @@
 #include "env/sim/store/device_store.h"
 #include "env/sim/store/memory_store.h"
 #include "env/store.h"
+#include "lab/sim/cpu_store.h"
 #include "lab/sim/meter_store.h"
 
 namespace tutti {
@@ -34,6 +35,7 @@ struct SimStorageOptions {
   DeviceStoreOptions store;
   HddParameters hdd = default_hdd();
   SsdParameters ssd = default_ssd();
+  CpuModel cpu;  // of the node; costs nothing by default
   // No layer for faults and figures; spoil() and meter() are without effect then.
   bool bare = false;
 };
@@ -62,23 +64,29 @@ class SimStorage {
   void spoil(const StoreFaults& faults) { faulty_->set_faults(faults); }
   // Called when a sync has failed and what was not synced of the object is lost.
   void on_failed_sync(std::function<void(ObjectId)> heard) { failed_sync_ = std::move(heard); }
-  // Makes an object of this length without taking time; not in the page cache. It gets its place on the device now, as
+  // Makes an object of this length without taking time; not in the page cache. It gets its places on the device now, all of them, as
   // files do when they are written: places by the order of the first reads would lay the disk out for that order.
   Task<Status> prepare(ObjectId object, Bytes length);
+  // Only that: for a file that is going to be written to this length.
+  void place(ObjectId object, Bytes length);
   // Meters and busy() count from now, with nothing in the page cache but what is dirty.
   void begin_measurement();
   // How long the device was busy; 0 for memory.
   [[nodiscard]] Nanos busy() const;
+  // How often its heads went somewhere else; 0 for anything but a disk.
+  [[nodiscard]] std::uint64_t jumps() const;
 
  private:
   SimStorage() = default;
   std::unique_ptr<MemoryStore> memory_;
   std::unique_ptr<DeviceStore> device_;
   std::unique_ptr<FaultyStore> faulty_;
+  std::unique_ptr<CpuStore> cpu_;
   std::unique_ptr<MeterStore> meter_;
   std::function<void(ObjectId)> failed_sync_;
   Store* top_ = nullptr;
   Nanos busy_before_;
+  std::uint64_t jumps_before_ = 0;
 };
 
 }  // namespace tutti

@@ -4,6 +4,24 @@
 
 namespace tutti {
 
+std::string_view name_of(ReadForm form) {
+  switch (form) {
+    case ReadForm::reread:
+      return "reread";
+    case ReadForm::prefetch:
+      return "prefetch";
+    case ReadForm::exchange:
+      break;
+  }
+  return "exchange";
+}
+
+Arrangement CollectivePlan::arrange(const CollectiveFacts& facts) const {
+  Arrangement arrangement;
+  arrangement.aggregators = schedule(facts);
+  return arrangement;
+}
+
 Extent bounds_of(std::span<const RankFacts> ranks) {
   Bytes first = Bytes::max();
   Bytes end;

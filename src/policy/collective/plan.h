@@ -1,9 +1,10 @@
 // CollectivePlan: who moves which bytes of a collective read or write. Pure.
 //
-// All ranks give the plan the same facts and get the same schedule. An empty schedule means that every rank
-// moves its own bytes. Otherwise *aggregators* move bytes for all: each goes through its rounds, and in a
-// round it moves the bytes of some parts of the file, which it exchanges with the ranks they belong to. A
-// plan of another kind is one file pair and one line in plans.def.
+// All ranks give the plan the same facts and get the same arrangement. Without aggregators every rank moves
+// its own bytes, all at once or in turns. Otherwise *aggregators* move bytes for all: each goes through its
+// rounds, and in a round it moves the bytes of some parts of the file, which it exchanges with the ranks they
+// belong to; or, of a read, it only sees to the order in which the servers get them. A plan of another kind is
+// one file pair and one line in plans.def.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +38,7 @@ struct CollectiveFacts {
   Toggle aggregate = Toggle::automatic;  // cb_read or cb_write
   int cb_nodes = 0;                      // 0: the plan's choice
   Bytes cb_buffer_size;
+  bool rotational = false;           // the file is on rotating disks
   std::span<const int> aggregators;  // that may be chosen, best first; empty: all ranks
 };
 
@@ -51,6 +53,29 @@ struct Aggregator {
 
 using Schedule = std::vector<Aggregator>;
 
+// How the bytes of a read come from the servers to the ranks that want them.
+enum class ReadForm : std::uint8_t {
+  exchange,  // aggregators read, and pass on
+  reread,    // aggregators read to the end, all ranks synchronize, then each reads its own: it is in the servers' memory
+  prefetch,  // aggregators have the servers fetch, all synchronize when that is queued, then each reads its own
+};
+std::string_view name_of(ReadForm form);
+
+// When a rank may send its first requests: after it has heard from these ranks. Then it tells those.
+struct RankTurn {
+  std::vector<int> hears;
+  std::vector<int> tells;
+};
+
+struct Arrangement {
+  Schedule aggregators;  // empty: every rank moves its own bytes
+  ReadForm reading = ReadForm::exchange;
+  std::vector<RankTurn> turns;  // by rank; empty: nobody waits
+  bool serialized = false;      // a rank tells the next when it is done, not when it has sent
+  Nanos delay;                  // from sending to telling
+  std::string reason;           // for the log: what a plan that chooses has predicted and chosen
+};
+
 class CollectivePlan {
  public:
   CollectivePlan() = default;
@@ -64,7 +89,11 @@ class CollectivePlan {
   [[nodiscard]] virtual bool always_independent() const { return false; }
   // Whether schedule() looks at RankFacts::bytes_by_slot, which costs every rank some time to count.
   [[nodiscard]] virtual bool wants_bytes_by_slot() const { return false; }
+  // Whether an empty schedule is to be carried out as one call that each server serves in the order of its own disk.
+  [[nodiscard]] virtual bool directed() const { return false; }
   [[nodiscard]] virtual Schedule schedule(const CollectiveFacts& facts) const = 0;
+  // All that the ranks are to do; the schedule alone unless the plan knows more.
+  [[nodiscard]] virtual Arrangement arrange(const CollectiveFacts& facts) const;
 };
 
 // From the first to behind the last byte that any rank wants; empty if none wants any.

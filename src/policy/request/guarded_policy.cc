@@ -30,23 +30,29 @@ Decision GuardedPolicy::next(Nanos now) {
   if (choice.handle != kNone) {
     assert(entries_[choice.handle].state == State::entered);
     --entered_;
-    return start(choice.handle);
+    return start(choice.handle, choice.quantum);
   }
   return choice.until == Nanos::max() ? Decision::idle() : Decision::wait(choice.until);
 }
 
-Decision GuardedPolicy::start(Handle handle) {
+Decision GuardedPolicy::start(Handle handle, Bytes quantum) {
   Entry& entry = entries_[handle];
   entry.state = State::in_service;
   ++in_service_;
   ++counters_.dispatches;
-  return Decision::dispatch(entry.request.id);
+  return Decision::dispatch(entry.request.id, quantum);
 }
 
 void GuardedPolicy::served(std::uint64_t id, Bytes /*bytes*/, bool finished, Nanos now) {
   const Handle handle = index_.find(id);
   assert(handle != kNone && entries_[handle].state == State::in_service);
   --in_service_;
+  if (!finished && orders_again()) {
+    entries_[handle].state = State::entered;
+    ++entered_;
+    enter(handle, now);
+    return;
+  }
   if (!finished) {
     entries_[handle].state = State::returned;
     returned_.push_back(handle);

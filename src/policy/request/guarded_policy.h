@@ -6,8 +6,9 @@
 //   - Two requests that touch the same bytes, one of them to write, are never in service at once and are served in the
 //     order of arrival. One that has to wait for another enters the order when nobody is in its way any more.
 //   - At most dispatch_depth requests are in service at once.
-//   - Requests are dispatched whole. One that comes back unfinished (the way to its object was asked for) goes on at
-//     once and is not ordered again: it costs one token, one draw, one place in a batch.
+//   - Requests are dispatched whole, unless the order names a quantum. One that comes back unfinished (the way to its object
+//     was asked for) goes on at once and is not ordered again: it costs one token, one draw, one place in a batch. An order
+//     in quanta says that it orders again.
 // So the oldest request of a server is never held up here, and an order that serves all that has entered serves all.
 #pragma once
 
@@ -35,7 +36,7 @@ class GuardedPolicy : public RequestPolicy {
   void served(std::uint64_t id, Bytes bytes, bool finished, Nanos now) final;
   void drop(std::uint64_t id, Nanos now) final;
   [[nodiscard]] std::size_t queued() const final { return index_.size() - in_service_; }
-  [[nodiscard]] PolicyCounters counters() const final { return counters_; }
+  [[nodiscard]] PolicyCounters counters() const override { return counters_; }
 
  protected:
   using Handle = Claims::Handle;  // of a request; small, used again when the request is gone
@@ -45,13 +46,17 @@ class GuardedPolicy : public RequestPolicy {
   struct Choice {
     Handle handle = kNone;
     Nanos until = Nanos::max();
-    static Choice dispatch(Handle handle) { return {handle, Nanos::max()}; }
-    static Choice wait(Nanos until) { return {kNone, until}; }
+    Bytes quantum = Bytes::max();
+    static Choice dispatch(Handle handle, Bytes quantum = Bytes::max()) {
+      return {handle, Nanos::max(), quantum};
+    }
+    static Choice wait(Nanos until) { return {kNone, until, Bytes::max()}; }
     static Choice nobody() { return {}; }
   };
 
   explicit GuardedPolicy(std::uint64_t dispatch_depth) : depth_(dispatch_depth) {}
   [[nodiscard]] std::uint64_t dispatch_depth() const { return depth_; }
+  [[nodiscard]] std::size_t in_service() const { return in_service_; }
   // Of a request from enter() until ended() or left() returns.
   [[nodiscard]] const QueuedRequest& request(Handle handle) const { return entries_[handle].request; }
 
@@ -59,6 +64,8 @@ class GuardedPolicy : public RequestPolicy {
   virtual void enter(Handle handle, Nanos now) = 0;
   virtual Choice choose(Nanos now) = 0;
   virtual void left(Handle handle, Nanos now) = 0;
+  // Whether a request that comes back unfinished enters the order again.
+  [[nodiscard]] virtual bool orders_again() const { return false; }
   // A request that choose() named is finished, or dropped before it was.
   virtual void ended(Handle /*handle*/, Nanos /*now*/) {}
 
@@ -80,7 +87,7 @@ class GuardedPolicy : public RequestPolicy {
   void stop_waiting(Handle handle);
   // It is gone: those who waited for it are admitted.
   void release(Handle handle, Nanos now);
-  Decision start(Handle handle);
+  Decision start(Handle handle, Bytes quantum = Bytes::max());
 
   std::uint64_t depth_;
   std::vector<Entry> entries_;  // by handle

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,6 +40,11 @@ struct QueuedRequest {
   // What the client says its most loaded server has to move: of this operation, or of the whole burst of the
   // application; the same on all servers. 0: unknown.
   Bytes bottleneck;
+  // Of a client that has a rank: which of its group of `ranks` it is, and which of the file's servers this one is.
+  std::uint32_t rank = 0;
+  std::uint32_t ranks = 0;  // 0: it has none
+  std::uint32_t slot = 0;
+  std::uint32_t servers = 0;
 };
 
 struct Decision {
@@ -60,6 +66,15 @@ struct PolicyCounters {
   std::uint64_t dispatches = 0;  // turns, also those without bytes
   std::uint64_t crossovers = 0;  // dispatches during whose service a request of higher rank arrived
   Nanos interval;                // of the time window at present
+  std::uint64_t switches = 0;    // from one time slice to another
+  Nanos drain, longest_drain;    // what was in service at a switch ended so much later, in sum and at most
+  std::uint64_t filled = 0;      // dispatches in a slice of somebody else who had nothing to do here
+};
+
+// Service in a time slice of one's own.
+struct Dedicated {
+  Nanos since;        // the slice began then
+  bool rest = false;  // it is that of all who have none of their own
 };
 
 class RequestPolicy {
@@ -82,6 +97,10 @@ class RequestPolicy {
   virtual void drop(std::uint64_t id, Nanos now) = 0;
   // What the cluster's coordinator advises from now on, instead of what it advised before. Most policies need none.
   virtual void advise(const Advice& /*advice*/, Nanos /*now*/) {}
+  // Whether a request of this application that is started now has a slice of its own; nothing if all are served alike.
+  [[nodiscard]] virtual std::optional<Dedicated> dedicated(std::uint64_t /*application*/, Nanos /*now*/) const {
+    return {};
+  }
   [[nodiscard]] virtual std::size_t queued() const = 0;
   [[nodiscard]] virtual PolicyCounters counters() const { return {}; }
 };

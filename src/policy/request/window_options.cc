@@ -29,11 +29,15 @@ std::string for_device(std::string_view policy, bool rotational) {
   std::string text(policy);
   const std::string_view name = policy.substr(0, policy.find(';'));
   if (name == "auto" && policy == name) return fmt::format("auto;rotational={}", rotational);
-  if (name != "window") return text;
+  if (name != "window" && name != "orchestrated") return text;
   const auto otherwise = [&](std::string_view key, std::string_view value) {
     if (policy.find(fmt::format(";{}=", key)) == std::string_view::npos)
       text += fmt::format(";{}={}", key, value);
   };
+  if (name == "orchestrated") {
+    otherwise("rotational", rotational ? "true" : "false");
+    return text;
+  }
   const bool fixed = policy.find(";adaptive=false") != std::string_view::npos;
   if (policy.find(";interval=") == std::string_view::npos && (fixed || rotational)) {
     if (!fixed) otherwise("adaptive", "true");

@@ -59,7 +59,7 @@ namespace tutti {
 
 class Parameters;
 
-// What "window" and "auto" do not say gets the value for the device, rotating or not. Any other text comes back as it is.
+// What "window", "auto" and "orchestrated" do not say gets the value for the device, rotating or not. Any other text comes back as it is.
 std::string for_device(std::string_view policy, bool rotational);
 
 // Behind "window;interval=1000" or 250: the policy as the paper describes it. Its platform moves requests in buffers of

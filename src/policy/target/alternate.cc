@@ -7,9 +7,14 @@ namespace {
 class AlternateOrder : public TargetOrder {
  public:
   [[nodiscard]] std::string name() const override { return "alternate"; }
-  // They come in the order of first touch.
-  void arrange(std::span<Target> /*targets*/, const VisitFacts& /*facts*/) const override {}
-  [[nodiscard]] bool alternates() const override { return true; }
+  std::optional<std::size_t> next(std::span<const Target> targets, const VisitFacts& /*facts*/,
+                                  VisitState& /*state*/) const override {
+    std::optional<std::size_t> best;
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      if (targets[i].open && (!best || targets[i].sent < targets[*best].sent)) best = i;
+    }
+    return best;
+  }
 };
 
 Result<std::unique_ptr<TargetOrder>> make(const Parameters& /*none*/) {

@@ -11,12 +11,14 @@ Coordinator::Coordinator(Env env, Kv& kv, ServerKey key, CoordinatorOptions opti
       members_(env, key, std::move(options.data_servers)),
       policy_(env, kv, members_, std::move(options.policy)),
       guide_(env, members_, policy_),
+      conductor_(env, members_, policy_),
       gate_(env, kv, options.gate_state, options.gate) {}
 
 Task<Status> Coordinator::open() {
   TUTTI_CO_TRY((co_await policy_.open()).with_context("request policy"));
   TUTTI_CO_TRY(co_await gate_.open());
   guide_.start();
+  conductor_.start();
   co_return Status();
 }
 

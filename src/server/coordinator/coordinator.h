@@ -3,7 +3,7 @@
 // It is a role, not a machine: it lives in the metadata server, or alone (coordinator_server.h). It has
 //   - the time: its wall clock is the cluster's, and whoever asks learns it (env/cluster_clock.h);
 //   - the request policy: the record, and changes on all data servers or on none (policy_keeper.h), and with `auto` the
-//     choice (guide.h);
+//     choice (guide.h), with `orchestrated` the time slices (conductor.h);
 //   - the gate: which jobs may write now (gate_service.h);
 //   - one lasting session with each data server (members.h), used for everything: samples of the time, steps of a change,
 //     advice downwards, statistics upwards, and the lease, which is the session itself.
@@ -23,6 +23,7 @@
 #include "env/env.h"
 #include "env/kv.h"
 #include "server/capability.h"
+#include "server/coordinator/conductor.h"
 #include "server/coordinator/gate_service.h"
 #include "server/coordinator/guide.h"
 #include "server/coordinator/members.h"
@@ -55,6 +56,7 @@ class Coordinator {
   [[nodiscard]] Members& members() { return members_; }
   [[nodiscard]] const Members& members() const { return members_; }
   [[nodiscard]] const Guide& guide() const { return guide_; }
+  [[nodiscard]] const Conductor& conductor() const { return conductor_; }
   [[nodiscard]] GateService& gate() { return gate_; }
   [[nodiscard]] const ServerKey& key() const { return key_; }
   [[nodiscard]] Executor& executor() const { return env_.clock.executor(); }
@@ -68,6 +70,7 @@ class Coordinator {
   Members members_;
   PolicyKeeper policy_;
   Guide guide_;
+  Conductor conductor_;
   GateService gate_;
 };
 

@@ -79,7 +79,16 @@ class CoordinatorServer::Session {
     const auto version = builder.CreateString(kVersion.data(), kVersion.size());
     const auto policy = builder.CreateString(record.ok() ? record->now.policy : "");
     const auto leases = builder.CreateVectorOfStructs(to_wire(server_.coordinator_.members().leases()));
+    const Orchestrator* orchestrator = server_.coordinator_.conductor().orchestrator();
+    flatbuffers::Offset<flatbuffers::Vector<const wire::OrchestraProgram*>> programs;
+    if (orchestrator != nullptr) programs = builder.CreateVectorOfStructs(to_wire(*orchestrator, {}));
     wire::ServerStatusReplyBuilder reply(builder);
+    wire::OrchestraState state;
+    if (orchestrator != nullptr) {
+      state = state_to_wire(*orchestrator);
+      reply.add_programs(programs);
+      reply.add_orchestra(&state);
+    }
     reply.add_kind(kind);
     reply.add_version(version);
     reply.add_policy(policy);

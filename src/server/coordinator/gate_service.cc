@@ -107,11 +107,11 @@ Task<Status> GateService::open() {
         return true;
       });
     }));
-    std::function<Status(KvWriter&)> mark = [](KvWriter& writer) { return writer.put(kMarkKey, "1"); };
-    TUTTI_CO_TRY(co_await state_->update(std::move(mark)));
+    if (whole) TUTTI_CO_TRY(co_await mark_whole());
   }
   if (!whole) {
     table_ = gate::LockTable(options_);
+    if (state_ != nullptr) scope_.spawn(mark_after_grace());
     env_.log.info("gate: what was granted before is not known; nothing is granted for {}", to_string(options_.grace));
   }
   // A cluster that never used its gate has nothing to write for it.
@@ -119,6 +119,18 @@ Task<Status> GateService::open() {
   if (!whole || !records.empty()) table_.restore(records, env_.clock.now());
   settle();
   co_return Status();
+}
+
+Task<Status> GateService::mark_whole() {
+  std::function<Status(KvWriter&)> mark = [](KvWriter& writer) { return writer.put(kMarkKey, "1"); };
+  co_return co_await state_->update(std::move(mark));
+}
+
+// Not before everybody could say what he holds: a start within the grace has to begin it anew.
+Task<void> GateService::mark_after_grace() {
+  co_await env_.clock.sleep(options_.grace);
+  const Status status = co_await mark_whole();
+  if (!status.ok()) env_.log.warn("gate: {}", status.to_string());
 }
 
 Task<Status> GateService::reserve_fences() {

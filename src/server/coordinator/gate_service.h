@@ -87,9 +87,11 @@ class GateService {
     GateService& service;
   };
 
-  Status restore();
   Task<Status> reserve_fences();
   Task<void> reserve_more();
+  // Tells the next start that what is in the state is all there is.
+  Task<Status> mark_whole();
+  Task<void> mark_after_grace();
   // After every call of the table: answers, what is to be stored, and the next moment at which something is due.
   void settle();
   Task<void> write();

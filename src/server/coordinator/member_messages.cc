@@ -110,30 +110,63 @@ Result<Advice> read_advice(const ServerKey& key, std::span<const std::byte> payl
 flatbuffers::FlatBufferBuilder statistics_message(const UseReport& report) {
   flatbuffers::FlatBufferBuilder builder(4096);
   std::vector<wire::ApplicationStatistics> rows;
+  std::vector<wire::ProgramLocality> localities;
   rows.reserve(report.applications.size());
+  localities.reserve(report.applications.size());
   for (const Use& use : report.applications) {
     rows.emplace_back(use.others ? wire::kOtherApplications : use.application, use.requests,
                       use.bytes.count(), use.served.count(), use.gaps, use.distance.count(), use.queued,
                       use.in_service);
+    localities.emplace_back(use.reuses, use.reuse.count(), use.running_gap.count(), use.running_reuse.count(),
+                            use.far);
   }
   const auto list = builder.CreateVectorOfStructs(rows);
-  builder.Finish(wire::CreateStatisticsRequest(builder, list, report.gaps, report.distance.count()));
+  const auto more = builder.CreateVectorOfStructs(localities);
+  const wire::ProgramLocality rest(report.rest_reuses, report.rest_reuse.count(), 0, 0, 0);
+  builder.Finish(wire::CreateStatisticsRequest(builder, list, report.gaps, report.distance.count(), more,
+                                               report.jump.count(), &rest, report.running_gap.count(), report.far));
   return builder;
 }
 
 Result<UseReport> read_statistics(std::span<const std::byte> payload) {
   const auto* message = wire::parse<wire::StatisticsRequest>(payload);
   if (message == nullptr || message->applications() == nullptr || !wire::aligned(message->applications()) ||
-      message->applications()->size() > wire::kMaxStatistics) {
+      message->applications()->size() > wire::kMaxStatistics || !wire::aligned(message->localities())) {
     return Status(Code::malformed, "statistics");
   }
-  UseReport report{{}, message->gaps(), Bytes(message->distance())};
+  UseReport report;
+  report.gaps = message->gaps();
+  report.distance = Bytes(message->distance());
+  report.far = message->far();
+  report.running_gap = Bytes(message->running_gap());
+  report.jump = Nanos(message->jump());
+  if (message->rest() != nullptr) {
+    report.rest_reuses = message->rest()->reuses();
+    report.rest_reuse = Nanos(message->rest()->reuse());
+  }
   report.applications.reserve(message->applications()->size());
   for (const wire::ApplicationStatistics* row : *message->applications()) {
     const bool others = row->application() == wire::kOtherApplications;
-    report.applications.push_back({others ? 0 : row->application(), others, row->requests(),
-                                   Bytes(row->bytes()), Nanos(row->served()), row->gaps(),
-                                   Bytes(row->distance()), row->queued(), row->in_service()});
+    Use use;
+    use.application = others ? 0 : row->application();
+    use.others = others;
+    use.requests = row->requests();
+    use.bytes = Bytes(row->bytes());
+    use.served = Nanos(row->served());
+    use.gaps = row->gaps();
+    use.distance = Bytes(row->distance());
+    use.queued = row->queued();
+    use.in_service = row->in_service();
+    const auto at = static_cast<flatbuffers::uoffset_t>(report.applications.size());
+    if (message->localities() != nullptr && at < message->localities()->size()) {
+      const wire::ProgramLocality* more = message->localities()->Get(at);
+      use.far = more->far();
+      use.reuses = more->reuses();
+      use.reuse = Nanos(more->reuse());
+      use.running_gap = Bytes(more->running_gap());
+      use.running_reuse = Nanos(more->running_reuse());
+    }
+    report.applications.push_back(use);
   }
   return report;
 }

@@ -25,14 +25,25 @@ struct Use {
   std::uint64_t requests = 0;
   Bytes bytes;
   Nanos served;            // time in service
-  std::uint64_t gaps = 0;  // between one request's end and the next one's begin on the device: how many,
+  std::uint64_t gaps = 0;  // from one piece's begin to the next one's on the device: how many,
   Bytes distance;          // and how far in all
   std::uint32_t queued = 0, in_service = 0;
+  // See policy/orchestra/locality.h.
+  std::uint64_t far = 0;     // gaps that are jumps
+  std::uint64_t reuses = 0;  // with dedicated service: how often it came back,
+  Nanos reuse;               // after how long in all
+  Bytes running_gap;
+  Nanos running_reuse;
 };
 struct UseReport {
   std::vector<Use> applications;
   std::uint64_t gaps = 0;  // whoever's the requests were
   Bytes distance;
+  std::uint64_t far = 0;
+  Bytes running_gap;
+  Nanos jump;                     // what one costs
+  std::uint64_t rest_reuses = 0;  // of all who have no time slice of their own, together
+  Nanos rest_reuse;
 };
 
 // Join and advice carry a capability made over the rest; `wall` is the sender's word for the cluster's time. Reading

@@ -12,6 +12,7 @@
 #include "env/sync.h"
 #include "server/data/parking.h"
 #include "server/data/replay.h"
+#include "server/data/session_views.h"
 #include "server/data/usage.h"
 
 namespace tutti {
@@ -40,6 +41,8 @@ struct ClientSession {
   std::shared_ptr<Usage> application;  // of the last request
   std::uint64_t application_id = 0;
   std::shared_ptr<ReplayRecord> replay;  // null before the session has begun
+  std::unique_ptr<SessionViews> views;   // null: it may declare none
+  Bytes prefetching;  // queued to be fetched ahead, or being fetched
   Bytes granted;  // a bound of what its client may have read without asking, and has not told yet
 };
 

@@ -89,7 +89,7 @@ Task<void> ClusterMember::report() {
   for (;;) {
     co_await statistics.news().wait();
     co_await follower_.joined().wait();
-    const UseReport report = co_await statistics.report(dispatcher_.accounts());
+    const UseReport report = statistics.report(dispatcher_.accounts());
     Connection* connection = follower_.connection();
     if (connection != nullptr) {
       const auto message = statistics_message(report);

@@ -36,11 +36,13 @@ struct DataServerOptions {
   std::size_t max_queued_per_session = 4'096;
   std::size_t max_sessions = 50'000;
   Bytes queue_memory = 256_MiB;  // of requests that wait, likewise; exceeded by one request at most
+  Bytes view_memory = 64_MiB;    // of the views that all sessions have declared
   // How far a local reader of objects in memory may read on without asking, while nobody waits; 0: never.
   Bytes read_grant = 4_MiB;
   // See parking.h: how long a turn waits for a client that makes no progress, and a transfer in all.
   Nanos stall = 10_ms;
   Nanos transfer_limit = 300_s;
+  std::size_t sending = 16;  // reads on the network at a time, beside those in service
   Nanos max_request_age = 60_s;  // a request time further back is taken as this far back
   std::string coordinator;       // its address; its clock and policy count. Empty: the own ones do
   std::string metadata;  // the metadata server's, which knows the store. Empty: it is taken for the right one
@@ -88,6 +90,7 @@ class DataServer {
   std::map<std::uint64_t, DataSession*> sessions_;  // by client id
   std::size_t connections_ = 0;                     // with and without a session yet
   Usages usages_;
+  ViewMemory views_;
   LockFences fences_;
   ReplayRecords replays_;
   Scope scope_;

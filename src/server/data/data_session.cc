@@ -24,6 +24,7 @@ DataSession::DataSession(DataServer& server, std::unique_ptr<Connection> connect
       gone_(std::make_shared<Event>(server.env_.clock.executor())),
       scope_(server.env_.clock.executor()) {
   client_->user = server_.usages_.of_user(this->connection().peer().uid);
+  client_->views = std::make_unique<SessionViews>(server_.views_, client_->user);
   ++client_->user->sessions;
   ++server_.connections_;
 }
@@ -37,6 +38,7 @@ DataSession::~DataSession() {
     server_.sessions_.erase(found);
     server_.replays_.close(connection().peer().uid, client_id_);
   }
+  client_->views.reset();
   gone_->set();
 }
 
@@ -94,7 +96,7 @@ Task<Status> DataSession::begin() {
   const auto version = builder.CreateString(kVersion.data(), kVersion.size());
   builder.Finish(wire::CreateSessionReply(builder, code_of(status), message,
                                           server_.cluster_clock_.now().count(), server_.options_.cluster,
-                                          server_.options_.index, version));
+                                          server_.options_.index, version, server_.options_.rotational));
   TUTTI_CO_TRY(connection().send(wire::reply_type(wire::Type::session), frame->id, wire::bytes(builder)));
   co_return status;
 }
@@ -120,6 +122,8 @@ Status DataSession::handle(const Frame& frame) {
       return transfer(frame, true);
     case wire::Type::took:
       return local_reads(frame);
+    case wire::Type::view:
+      return view(frame);
     case wire::Type::sync:
     case wire::Type::length:
     case wire::Type::remove_object:
@@ -134,6 +138,8 @@ Status DataSession::handle(const Frame& frame) {
       return scrub(frame);
     case wire::Type::truncate:
       return truncate(frame);
+    case wire::Type::prefetch:
+      return prefetch(frame);
     case wire::Type::fence:
       return fence(frame);
     case wire::Type::status:
@@ -183,7 +189,7 @@ Status DataSession::transfer(const Frame& frame, bool write) {
   std::unique_ptr<Transfer> transfer;
   if (status.ok()) {
     transfer = dispatcher.blank();
-    status = take_over(*request, write, *transfer);
+    status = take_over(*request, write, client_->views.get(), *transfer);
   }
   if (!status.ok()) {
     reply(write ? wire::Type::write : wire::Type::read, frame.id, status);
@@ -226,6 +232,12 @@ Status DataSession::check_room(std::uint64_t application) {
     return {};
   }
   return {Code::busy, "the server's queue is full, or its user's share of it: wait and repeat"};
+}
+
+Status DataSession::view(const Frame& frame) {
+  const auto* request = wire::parse<wire::ViewRequest>(frame.payload);
+  if (request == nullptr) return {Code::malformed, "view request"};
+  return client_->views->declare(*request);
 }
 
 Status DataSession::local_reads(const Frame& frame) {

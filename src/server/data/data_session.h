@@ -52,6 +52,7 @@ class DataSession {
   // Code::busy if user and application have their share of the queue already.
   [[nodiscard]] Status check_room(std::uint64_t application);
   Status local_reads(const Frame& frame);
+  Status view(const Frame& frame);
 
   Status object_request(const Frame& frame);
   Task<void> do_object_request(wire::Type type, std::uint64_t id, ObjectId object);
@@ -61,6 +62,8 @@ class DataSession {
   Task<void> do_next_data(std::uint64_t id, ObjectId object, Bytes offset);
   void reply_length(wire::Type type, std::uint64_t id, const Result<std::optional<Bytes>>& length);
   Status truncate(const Frame& frame);
+  // Answered at once: it is queued, or left out because the session has enough of them.
+  Status prefetch(const Frame& frame);
   // Sync and truncate wait for their turn as transfers do.
   void enqueue(std::unique_ptr<Transfer> work, const Frame& frame, ObjectId object, const wire::Tag* tag);
 

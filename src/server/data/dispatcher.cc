@@ -27,6 +27,10 @@ QueuedRequest describe(const Transfer& transfer, const wire::Tag& tag) {
   request.bottleneck = Bytes(tag.bottleneck());
   request.object = transfer.object.value;
   request.write = transfer.write;
+  request.rank = transfer.visitor.rank();
+  request.ranks = transfer.visitor.ranks();
+  request.slot = transfer.visitor.slot();
+  request.servers = transfer.visitor.servers();
   if (transfer.work == Work::truncate) request.end = Bytes::max();  // it touches all of the object
   if (transfer.extents.empty()) return request;
   request.offset = transfer.extents.front().offset;
@@ -50,6 +54,7 @@ Task<Status> wait_for(Event& event) {
 class Dispatcher::PullSource : public Source {
  public:
   PullSource(Dispatcher& dispatcher, Turn& turn) : dispatcher_(dispatcher), turn_(turn) {}
+  [[nodiscard]] std::uint64_t origin() const override { return turn_.transfer.request.client; }
   Task<Status> fill(Bytes at, Places places) override {
     const Transfer& transfer = turn_.transfer;
     Connection& connection = *transfer.session->connection;
@@ -66,6 +71,7 @@ class Dispatcher::PullSource : public Source {
 class Dispatcher::PushSink : public Sink {
  public:
   PushSink(Dispatcher& dispatcher, Turn& turn) : dispatcher_(dispatcher), turn_(turn) {}
+  [[nodiscard]] std::uint64_t origin() const override { return turn_.transfer.request.client; }
   Task<Status> take(Bytes at, ConstPlaces pieces) override {
     at += turn_.begin;
     if (at + Bytes(length_of(pieces)) == turn_.end) dispatcher_.end_turn(turn_);
@@ -95,7 +101,10 @@ Dispatcher::Dispatcher(const Env& env, Store& store, std::unique_ptr<RequestPoli
       rate_(env.clock.now()),
       reply_(1024),
       ask_again_(*this),
-      scope_(env.clock.executor()) {}
+      serve_overdue_(*this),
+      scope_(env.clock.executor()) {
+  statistics_.follow(policy_->name());
+}
 
 void Dispatcher::add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, Nanos request_time,
                      Nanos arrival) {
@@ -114,8 +123,10 @@ void Dispatcher::add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, N
   const Nanos now = env_.clock.now();
   added.account = accounting_.arrived(request.application, session.program, session.job, now);
   added.generation = generation_;
+  backlog_.arrived(added.length, now);
   enqueue(added);
   statistics_.arrived();
+  if (added.directed.id() != 0 && directed_.add(added, now)) return hold(added);
   policy_->add(added.request, now);
   const bool write = added.write && added.work == Work::transfer;
   dispatch();
@@ -160,6 +171,7 @@ Task<void> Dispatcher::pull_early(Transfer& transfer) {
 
 void Dispatcher::change_policy(std::unique_ptr<RequestPolicy> policy) {
   policy_ = std::move(policy);
+  statistics_.follow(policy_->name());
   ++generation_;
   ask_again_.disarm();
   const Nanos now = env_.clock.now();
@@ -178,9 +190,9 @@ void Dispatcher::advise(Advice advice) {
 }
 
 void Dispatcher::removed(const RemovedObjects& objects) {
-  if (queued_ + in_service_ == 0) return;
+  if (queued_ + parked_ + in_service_ == 0) return;
   using enum TransferState;
-  for (const TransferState state : {queued, finding, serving}) {
+  for (const TransferState state : {queued, finding, serving, parked}) {
     for (Transfer* transfer : transfers_.in_state(state)) {
       if (objects.contains(transfer->object)) transfer->fail(RemovedObjects::refusal());
     }
@@ -213,7 +225,7 @@ void Dispatcher::drop(const ClientSession& session) {
 void Dispatcher::dispatch() {
   if (dispatching_) return;
   dispatching_ = true;
-  while (sending_ < kSending) {
+  while (sending_ < limits_.sending) {
     const Nanos now = env_.clock.now();
     const Decision decision = policy_->next(now);
     if (decision.kind == Decision::Kind::wait) env_.clock.executor().arm(ask_again_, decision.until);
@@ -235,6 +247,7 @@ void Dispatcher::start(Turn turn) {
   if (transfer.work != Work::transfer && !transfer.status.ok()) return end_task(turn);
   if (transfer.work == Work::sync) return scope_.spawn(sync(turn));
   if (transfer.work == Work::truncate) return scope_.spawn(truncate(turn));
+  if (transfer.work == Work::prefetch) return scope_.spawn(prefetch(turn));
   if (!transfer.write && turn.begin == 0_B) local_reads_.offer(transfer);
   if (transfer.local.key != 0) return end_task(turn);
   if (transfer.inside_reply && traits_.in_memory) return scope_.start(serve(turn));
@@ -265,6 +278,14 @@ Task<void> Dispatcher::serve(Turn turn) {
 
 Task<void> Dispatcher::find(Turn turn) {
   co_await store_.warm(turn.transfer.object);
+  end_task(turn);
+}
+
+// The client may be gone: what was fetched for it is there for others.
+Task<void> Dispatcher::prefetch(Turn turn) {
+  const std::vector<Extent> extents = slice(turn.transfer.extents, turn.begin, turn.end);
+  if (!turn.transfer.session->connection->closed())
+    co_await store_.prefetch(turn.transfer.object, extents);
   end_task(turn);
 }
 
@@ -311,7 +332,7 @@ void Dispatcher::enqueue(Transfer& transfer) {
 Dispatcher::Turn Dispatcher::start_turn(Transfer& transfer, Bytes quantum, Nanos now) {
   if (transfer.done == 0_B) transfer.era = era_of(boot_, store_, transfer.object);
   const bool cold =
-      traits_.cold && transfer.work == Work::transfer && !transfer.warmed && store_.cold(transfer.object);
+      traits_.cold && !transfer.extents.empty() && !transfer.warmed && store_.cold(transfer.object);
   transfer.enter(cold ? TransferState::finding : TransferState::serving);
   transfer.warmed = true;
   if (cold) quantum = 0_B;
@@ -325,6 +346,11 @@ Dispatcher::Turn Dispatcher::start_turn(Transfer& transfer, Bytes quantum, Nanos
   ++transfer.tasks;
   transfer.session->task_began();
   accounting_.started(transfer.account, now);
+  if (transfer.work == Work::transfer && !cold && turn.begin == 0_B) {
+    transfer.way = statistics_.started(transfer.request.application, transfer.object, transfer.extents,
+                                       transfer.write, policy_->dedicated(transfer.request.application, now), now);
+    transfer.began = now;
+  }
   return turn;
 }
 
@@ -350,10 +376,7 @@ void Dispatcher::end_turn(Turn& turn) {
     if (counts && !gone && transfer.status.ok())
       accounting_.count(transfer.account, transfer.write, transfer.length);
     accounting_.ended(transfer.account, now);
-    if (counts) {
-      statistics_.served(transfer.request.application, transfer.object, transfer.extents.front().offset,
-                         transfer.extents.back().end());
-    }
+    if (counts) statistics_.ended(transfer.object, transfer.way, transfer.length, transfer.write, transfer.began, now);
     rate_.note(now);
   } else {
     enqueue(transfer);
@@ -366,6 +389,7 @@ void Dispatcher::end_turn(Turn& turn) {
 
 void Dispatcher::drop(Transfer& transfer, Nanos now) {
   const bool parked = transfer.state == TransferState::parked;
+  if (transfer.waits_for_call) directed_.forget(transfer);
   transfer.enter(TransferState::dropped);
   --transfer.session->queued;
   --(parked ? parked_ : queued_);
@@ -384,7 +408,13 @@ void Dispatcher::forget_if_over(Transfer& transfer) {
   if (transfer.tasks > 0 || !transfer.over()) return;
   if (transfer.number != 0 && transfer.applied > 0_B)
     transfer.session->replay->note(transfer.number, transfer.applied, cuts_of(transfer));
-  if (transfer.state == TransferState::sending) reply(transfer);
+  const bool moved = transfer.state == TransferState::sending && transfer.status.ok();
+  backlog_.left(transfer.length, moved, env_.clock.now());
+  if (transfer.work == Work::prefetch) {
+    transfer.session->prefetching -= transfer.length;
+  } else if (transfer.state == TransferState::sending) {
+    reply(transfer);
+  }
   early_.end(transfer);
   release_held(transfer);
   memory_ -= transfer.memory();
@@ -424,6 +454,7 @@ void Dispatcher::reply(const Transfer& transfer) {
   if (transfer.work != Work::transfer) return reply_whole(transfer);
   if (status.ok() && transfer.done == transfer.length) {
     ++(transfer.write ? totals_.writes : totals_.reads);
+    if (transfer.by_view) ++totals_.by_view;
     (transfer.write ? totals_.bytes_written : totals_.bytes_read) += transfer.length;
   }
   Connection& connection = *transfer.session->connection;
@@ -440,10 +471,12 @@ void Dispatcher::reply(const Transfer& transfer) {
   const LocalReadGrants::Grant ahead =
       status.ok() && quiet ? local_reads_.grant(transfer) : LocalReadGrants::Grant();
   const std::uint64_t cuts = transfer.write ? cuts_of(transfer) : cuts_.last();
+  const wire::Load load(static_cast<std::uint32_t>(backlog_.wait().count() / 1000),
+                        static_cast<std::uint32_t>(backlog_.pace()));
   reply_.Finish(wire::CreateTransferReply(reply_, static_cast<std::uint16_t>(status.code()), message,
                                           transfer.valid_end.count(), bytes, transfer.era, transfer.local.key,
                                           ahead.end.count(), ahead.time.count(), ahead.bytes.count(), cuts,
-                                          transfer.rotten.count()));
+                                          transfer.rotten.count(), &load));
   const auto type = wire::reply_type(transfer.write ? wire::Type::write : wire::Type::read);
   // A reply that cannot be sent closes the connection; the session's own loop sees that.
   connection.send(type, transfer.frame, wire::bytes(reply_)).ignore();

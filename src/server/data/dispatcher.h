@@ -2,7 +2,7 @@
 //
 // What the policy puts in order is the use of the store. A dispatched read gives its turn back when the store has
 // handed over the last byte of the quantum; the network then has it while the store already serves the next, for at
-// most kSending reads at a time. A small write that has to wait in the queue is pulled meanwhile. So a policy that
+// most DispatcherLimits::sending reads at a time. A small write that has to wait in the queue is pulled meanwhile. So a policy that
 // serves one request at a time keeps the device busy. A client that makes no progress holds up nobody: parking.h.
 //
 // The states of a transfer, and which function leads from one to the next, are drawn in transfer.h.
@@ -20,7 +20,9 @@
 #include "env/store.h"
 #include "policy/request/policy.h"
 #include "server/data/accounting.h"
+#include "server/data/backlog.h"
 #include "server/data/cut_counts.h"
+#include "server/data/directed_calls.h"
 #include "server/data/early_pulls.h"
 #include "server/data/local_reads.h"
 #include "server/data/lock_fences.h"
@@ -37,6 +39,7 @@ struct DispatcherLimits {
   Bytes read_grant;              // the most that a client may read without asking
   Nanos stall = 10_ms;           // for so long a turn waits for a client whose bytes do not move
   Nanos transfer_limit = 300_s;  // and so long a transfer waits for it in all
+  std::size_t sending = 16;      // reads whose bytes are on the network while the store serves the next
 };
 
 class Dispatcher {
@@ -74,6 +77,7 @@ class Dispatcher {
     std::uint64_t writes = 0;
     Bytes bytes_read;
     Bytes bytes_written;
+    std::uint64_t by_view = 0;  // of reads and writes: that named a range of a view
   };
   // Changes when the object is made shorter. Replies tell it for writes, so that clients know whether all messages of one
   // came on the same side of a cut; and for reads whether any object was cut, so that they know holes
@@ -91,6 +95,8 @@ class Dispatcher {
   // Brought up to date by asking.
   [[nodiscard]] std::vector<Accounting::Row> accounts() { return accounting_.rows(env_.clock.now()); }
   [[nodiscard]] Statistics& statistics() { return statistics_; }
+  [[nodiscard]] const Backlog& backlog() const { return backlog_; }
+  [[nodiscard]] PolicyCounters policy_counters() const { return policy_->counters(); }
   [[nodiscard]] double requests_per_second() { return rate_.per_second(env_.clock.now()); }
 
  private:
@@ -101,7 +107,13 @@ class Dispatcher {
     Dispatcher& dispatcher;
   };
 
-  static constexpr std::size_t kSending = 16;
+  struct ServeOverdue : Timer {
+    explicit ServeOverdue(Dispatcher& dispatcher)
+        : Timer([](Timer* self) { static_cast<ServeOverdue*>(self)->dispatcher.release_calls(); }),
+          dispatcher(dispatcher) {}
+    Dispatcher& dispatcher;
+  };
+
   static constexpr std::size_t kSyncs = 16;
   // One turn of a transfer: the bytes from `begin` to `end`, counted through its extents; none while the way to them is
   // asked for.
@@ -123,6 +135,7 @@ class Dispatcher {
   Task<void> find(Turn turn);
   Task<void> sync(Turn turn);
   Task<void> truncate(Turn turn);
+  Task<void> prefetch(Turn turn);
   Task<void> pull_early(Transfer& transfer);
   // Between the store and the client, or the memory of the transfer.
   Task<Status> move_bytes(Turn& turn, std::span<const Extent> extents);
@@ -144,6 +157,10 @@ class Dispatcher {
   Task<void> push_parked(Transfer& transfer, std::vector<std::byte> bytes, Bytes at);
   void release_held(Transfer& transfer);
   void give_up(ClientSession& session, const char* what);
+
+  // A part of a directed call that has to wait for the others; and those whose calls are complete, or waited too long.
+  void hold(Transfer& transfer);
+  void release_calls();
 
   // The arrows of transfer.h.
   void enqueue(Transfer& transfer);
@@ -190,8 +207,11 @@ class Dispatcher {
   Accounting accounting_;
   Statistics statistics_;
   RecentRate rate_;
+  Backlog backlog_;
   flatbuffers::FlatBufferBuilder reply_;
   AskAgain ask_again_;
+  DirectedCalls directed_;
+  ServeOverdue serve_overdue_;
   Scope scope_;
 };
 

@@ -75,7 +75,7 @@ Task<void> Dispatcher::push_parked(Transfer& transfer, std::vector<std::byte> by
   parked_bytes_.release(Bytes(bytes.size()));
   if (--session.pace.unread == 0) {
     for (Transfer* other : transfers_.in_state(TransferState::parked)) {
-      if (other->session.get() == &session && !other->write) unpark(*other);
+      if (other->session.get() == &session && !other->write && !other->waits_for_call) unpark(*other);
     }
   }
   pull_parked();
@@ -146,7 +146,7 @@ void Dispatcher::pull_parked() {
   if (parked_ == 0) return;
   for (Transfer* transfer : transfers_.in_state(TransferState::parked)) {
     Pace& pace = transfer->session->pace;
-    if (!transfer->write || transfer->pulled || pace.pulling) continue;
+    if (!transfer->write || transfer->pulled || transfer->waits_for_call || pace.pulling) continue;
     const Bytes length = std::min(transfer->length - transfer->done, ParkedBytes::kPiece);
     if (!parked_bytes_.room(length)) return;
     parked_bytes_.add(length);
@@ -165,6 +165,29 @@ Task<void> Dispatcher::pull_parked(Transfer& transfer) {
   if (!status.ok()) transfer.fail(std::move(status));
   if (transfer.state == TransferState::parked) unpark(transfer);
   leave(transfer);
+  dispatch();
+}
+
+void Dispatcher::hold(Transfer& transfer) {
+  transfer.enter(TransferState::parked);
+  --queued_;
+  ++parked_;
+  transfer.waits_for_call = true;
+  release_calls();
+}
+
+// They come into the queue in the order of their bytes, as if they had arrived so.
+void Dispatcher::release_calls() {
+  for (Transfer* part : directed_.due(env_.clock.now())) {
+    part->waits_for_call = false;
+    transfers_.renumber(*part, next_id_++);
+    unpark(*part);
+  }
+  if (directed_.empty()) {
+    serve_overdue_.disarm();
+  } else {
+    env_.clock.executor().arm(serve_overdue_, directed_.next());
+  }
   dispatch();
 }
 

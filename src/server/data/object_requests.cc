@@ -5,6 +5,7 @@
 #include "server/data/data_session.h"
 #include "server/data/era.h"
 #include "server/data/status_reply.h"
+#include "server/data/transfer_request.h"
 #include "server/fence.h"
 #include "server/removal.h"
 
@@ -52,6 +53,28 @@ void DataSession::enqueue(std::unique_ptr<Transfer> work, const Frame& frame, Ob
                       tag != nullptr ? tag->sequence() : 0, 0);
   server_.dispatcher_.add(std::move(work), own,
                           std::clamp(claimed, wall - server_.options_.max_request_age, wall), wall);
+}
+
+Status DataSession::prefetch(const Frame& frame) {
+  const auto* request = wire::parse<wire::PrefetchRequest>(frame.payload);
+  if (!sound(request)) return {Code::malformed, "prefetch request"};
+  auto work = server_.dispatcher_.blank();
+  Status status = check(*request->capability(), wire::kRightRead);
+  if (status.ok()) status = take_over(*request, *work);
+  const bool fits = client_->prefetching + work->length <= Bytes(wire::kMaxPrefetch);
+  reply(wire::Type::prefetch, frame.id, status);
+  const std::uint64_t application = allowed_.fit(request->tag()->application());
+  if (!status.ok() || !fits || !check_room(application).ok()) return {};
+  client_->prefetching += work->length;
+  work->session = client_;
+  work->usage = client_->application;
+  const Nanos wall = server_.cluster_clock_.now();
+  const wire::Tag& claim = *request->tag();
+  const wire::Tag tag(application, claim.request_time(), claim.client(), claim.sequence(), claim.bottleneck());
+  server_.dispatcher_.add(
+      std::move(work), tag,
+      std::clamp(Nanos(claim.request_time()), wall - server_.options_.max_request_age, wall), wall);
+  return {};
 }
 
 Task<void> DataSession::do_object_request(wire::Type type, std::uint64_t id, ObjectId object) {

@@ -1,79 +1,101 @@
 #include "server/data/statistics.h"
 
-#include <utility>
+#include <algorithm>
+
+#include "policy/orchestra/options.h"
 
 namespace tutti {
+namespace {
 
-void Statistics::Way::go(Bytes begin, Bytes end) {
-  if (at) {
-    ++gaps;
-    distance += begin > *at ? begin - *at : *at - begin;
-  }
-  at = end;
+// Where the bytes of an object lie whose place is not known: somewhere else than those of other objects.
+constexpr std::uint64_t kObjectBits = 40;
+constexpr std::uint64_t kObjects = std::uint64_t{1} << 20U;
+// Whoever waits less than this part of a jump's first guess was answered from memory.
+constexpr std::int64_t kAtOnce = 80;
+
+Nanos nanos(double value) { return Nanos(static_cast<std::int64_t>(value)); }
+
+}  // namespace
+
+void Statistics::follow(std::string_view policy) {
+  const auto options = read_orchestra_options(policy);
+  if (!options.ok()) return;
+  locality_ = Locality(options->unit, options->weight);
+  jump_ = JumpCost(options->first_jump());
+  at_once_ = options->first_jump() / kAtOnce;
 }
 
-void Statistics::served(std::uint64_t application, ObjectId object, Bytes begin, Bytes end) {
+void Statistics::note_stretch(ObjectId object, Extent extent, bool write) {
+  const std::optional<DeviceStretch> known = store_.probe(object, extent, write);
+  const DeviceStretch place = known.value_or(
+      DeviceStretch{Bytes((object.value % kObjects) << kObjectBits) + extent.offset, extent.length});
+  if (place.length > 0_B) stretches_.push_back({place.address, place.length});
+}
+
+Statistics::Way Statistics::started(std::uint64_t application, ObjectId object, std::span<const Extent> extents,
+                                    bool write, const std::optional<Dedicated>& dedicated, Nanos now) {
+  if (!wanted_) return Way::none;
+  stretches_.clear();
+  Bytes length;
+  for (const Extent& extent : extents) length += extent.length;
+  if (has_addresses()) {
+    for (const Extent& extent : extents.first(std::min(extents.size(), kMostExtents)))
+      note_stretch(object, extent, write);
+  }
+  // Pieces that lie apart are asked for one by one.
+  const bool jump = locality_.begin(application, stretches_, std::max<std::uint64_t>(extents.size(), 1), length,
+                                    dedicated, now);
+  if (stretches_.empty()) return Way::none;
+  return jump ? Way::far : Way::near;
+}
+
+// A request that had to wait for the device ends when the device does, whoever asked it (read-ahead may have, for an earlier
+// request): from one such end to the next is what the device took for the second. A write may have ended in memory.
+void Statistics::ended(ObjectId object, Way way, Bytes bytes, bool write, Nanos then, Nanos now) {
   if (!wanted_) return;
   news_.set();
-  if (!has_addresses()) return;
-  if (noted_.size() < kMostNoted) {
-    noted_.push_back({application, object, begin, end});
-  } else {
-    missed_ = true;
-  }
+  if (write || now - then < at_once_) return;
+  jump_.add(way == Way::far || object != last_object_, bytes, now - std::max(then, last_end_));
+  last_end_ = now;
+  last_object_ = object;
 }
 
-Task<std::optional<Bytes>> Statistics::address(ObjectId object, Bytes offset) {
-  const auto found = co_await store_.locate(object, offset);
-  if (!found.ok()) co_return std::nullopt;
-  co_return *found;
-}
-
-Task<void> Statistics::locate_noted() {
-  const std::vector<Noted> noted = std::exchange(noted_, {});
-  const bool missed = std::exchange(missed_, false);
-  for (const Noted& each : noted) {
-    Way& own = ways_[each.application];
-    const auto begin = co_await address(each.object, each.begin);
-    const auto last = co_await address(each.object, each.end - 1_B);
-    if (begin && last) {
-      all_.go(*begin, *last + 1_B);
-      own.go(*begin, *last + 1_B);
-    } else {
-      all_.at.reset();
-      own.at.reset();
-    }
-  }
-  if (!missed) co_return;
-  all_.at.reset();
-  for (auto& [application, way] : ways_) way.at.reset();
-}
-
-Task<UseReport> Statistics::report(std::vector<Accounting::Row> accounts) {
+UseReport Statistics::report(const std::vector<Accounting::Row>& accounts) {
   news_.reset();
-  co_await locate_noted();
-  UseReport report{{}, all_.gaps, all_.distance};
-  std::map<std::uint64_t, Way> known;
+  UseReport report;
+  report.gaps = locality_.all().sums.gaps;
+  report.distance = locality_.all().sums.distance;
+  report.far = locality_.all().sums.far;
+  report.running_gap = Bytes(static_cast<std::uint64_t>(locality_.all().gap.value_or(0)));
+  report.jump = jump_.value();
+  report.rest_reuses = locality_.rest().sums.reuses;
+  report.rest_reuse = locality_.rest().sums.reuse;
   for (const Accounting::Row& row : accounts) {
-    const auto way = row.others ? ways_.end() : ways_.find(row.application);
-    Use use{row.application,
-            row.others,
-            row.reads + row.writes,
-            row.bytes_read + row.bytes_written,
-            row.served,
-            0,
-            {},
-            static_cast<std::uint32_t>(row.queued),
-            static_cast<std::uint32_t>(row.in_service)};
-    if (way != ways_.end()) {
-      use.gaps = way->second.gaps;
-      use.distance = way->second.distance;
-      known.insert(*way);
+    Use use;
+    use.application = row.application;
+    use.others = row.others;
+    use.requests = row.reads + row.writes;
+    use.bytes = row.bytes_read + row.bytes_written;
+    use.served = row.served;
+    use.queued = static_cast<std::uint32_t>(row.queued);
+    use.in_service = static_cast<std::uint32_t>(row.in_service);
+    if (const Locality::Row* known = row.others ? nullptr : locality_.program(row.application)) {
+      use.gaps = known->sums.gaps;
+      use.distance = known->sums.distance;
+      use.far = known->sums.far;
+      use.reuses = known->sums.reuses;
+      use.reuse = known->sums.reuse;
+      use.running_gap = Bytes(static_cast<std::uint64_t>(known->gap.value_or(0)));
+      use.running_reuse = nanos(known->reuse.value_or(0));
     }
     report.applications.push_back(use);
   }
-  ways_ = std::move(known);
-  co_return report;
+  locality_.forget_unless([&](std::uint64_t application) {
+    return std::any_of(accounts.begin(), accounts.end(), [&](const Accounting::Row& row) {
+      return !row.others && row.application == application;
+    });
+  });
+  return report;
 }
 
 }  // namespace tutti

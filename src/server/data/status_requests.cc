@@ -37,6 +37,11 @@ Status DataSession::server_status(const Frame& frame) {
   fields.add_bytes_read(dispatcher.totals().bytes_read.count());
   fields.add_bytes_written(dispatcher.totals().bytes_written.count());
   fields.add_requests_per_second(server_.dispatcher_.requests_per_second());
+  const PolicyCounters counters = dispatcher.policy_counters();
+  fields.add_switches(counters.switches);
+  fields.add_drain(counters.drain.count());
+  fields.add_longest_drain(counters.longest_drain.count());
+  fields.add_filled(counters.filled);
   builder.Finish(fields.Finish());
   return connection().send(wire::reply_type(wire::Type::status), frame.id, wire::bytes(builder));
 }

@@ -19,7 +19,8 @@
 // queued     the policy has it, or will when it is told
 // finding    a turn without bytes: the device is asked for the way to the object
 // serving    a turn with bytes: the store has them; those of earlier turns may still be on the network
-// parked     it waits for its client and for nothing else, outside the policy; also straight from queued: parking.h
+// parked     it waits for its client and for nothing else, outside the policy; also straight from queued: parking.h. Or for
+//            the rest of a call that it is part of: directed_calls.h
 // sending    it had its last turn; the network may still have bytes. When it does not, the client is answered.
 // dropped    nobody waits for an answer, but its early pull is still under way
 //
@@ -41,6 +42,7 @@
 #include "policy/request/policy.h"
 #include "server/data/accounting.h"
 #include "server/data/client_session.h"
+#include "server/data/statistics.h"
 #include "server/data/usage.h"
 #include "wire/messages.h"
 
@@ -69,8 +71,9 @@ constexpr bool may_follow(TransferState from, TransferState to) {
   return false;
 }
 
-// What a transfer asks for. The requests for a whole object have no bytes and one turn.
-enum class Work : std::uint8_t { transfer, sync, truncate };
+// What a transfer asks for. The requests for a whole object have no bytes and one turn. A prefetch has turns as a read
+// has, but its bytes stay in the store, and it was answered when it came.
+enum class Work : std::uint8_t { transfer, sync, truncate, prefetch };
 
 // See server/data/local_reads.h.
 struct LocalRead {
@@ -99,7 +102,10 @@ struct Transfer : TransferLists, detail::FramePool {
     bool cut = false;
     bool grow = false;
   } truncate;
-  bool inside_reply = false;  // a small read whose bytes travel in the reply
+  bool by_view = false;         // the client named a range of a view
+  wire::DirectedCall directed;  // of which it is part; id 0: of none
+  bool waits_for_call = false;  // parked until the rest of that is here: directed_calls.h
+  bool inside_reply = false;    // a small read whose bytes travel in the reply
   ObjectId object;
   Bytes length;
   LocalRead local;
@@ -107,6 +113,7 @@ struct Transfer : TransferLists, detail::FramePool {
   std::optional<std::uint64_t> cuts_then;  // of the object, when a write that is repeated was applied
   std::shared_ptr<Usage> usage;            // of its application
   wire::Lock lock;                         // under which it is made; number 0: none
+  wire::Visitor visitor;                   // who asks, of a group; ranks 0: nobody who has a rank
   std::shared_ptr<ClientSession> session;
 
   // How far it is.
@@ -114,6 +121,8 @@ struct Transfer : TransferLists, detail::FramePool {
   QueuedRequest request;         // what the policy knows of it; the id is ours
   std::uint64_t generation = 0;  // of the policy that has it
   Accounting::Slot account = Accounting::kOthers;
+  Statistics::Way way = Statistics::Way::none;  // of the device to it, when its first turn began,
+  Nanos began;                                  // and when that was
   bool warmed = false;    // the way to its bytes was asked for, or was known
   Bytes done;             // had their turn so far, the present one included
   bool again = false;     // its object was cut after it began: it has to begin anew

@@ -25,6 +25,13 @@ Transfer& TransferTable::insert(std::unique_ptr<Transfer> transfer) {
   return *slots_[slot];
 }
 
+void TransferTable::renumber(Transfer& transfer, std::uint64_t id) {
+  const std::uint32_t slot = by_id_.find(transfer.request.id);
+  by_id_.erase(transfer.request.id);
+  transfer.request.id = id;
+  by_id_.insert(id, slot);
+}
+
 void TransferTable::erase(const Transfer& transfer) {
   const std::uint64_t id = transfer.request.id;
   const std::uint32_t slot = by_id_.find(id);

@@ -19,6 +19,8 @@ class TransferTable {
   Transfer& insert(std::unique_ptr<Transfer> transfer);
   // It must be there.
   Transfer& at(std::uint64_t id) { return *slots_[by_id_.find(id)]; }
+  // It is known by another id from now on, which no other one here has.
+  void renumber(Transfer& transfer, std::uint64_t id);
   // Destroys it.
   void erase(const Transfer& transfer);
   // In no particular order, but the same in every run.

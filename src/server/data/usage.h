@@ -19,6 +19,7 @@ struct Usage {
   std::size_t sessions = 0;
   std::size_t requests = 0;
   Bytes memory;
+  Bytes views;  // that its sessions have declared
 };
 
 // Whether somebody who has `used` of `most` may have more, while all together have `total`.

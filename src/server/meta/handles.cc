@@ -10,7 +10,21 @@ namespace tutti::meta {
 Handles::Handles(Env env, Nanos grace, std::function<void(const Closed&)> closed)
     : env_(std::move(env)), grace_(grace), closed_(std::move(closed)), scope_(env_.clock.executor()) {}
 
-void Handles::join(const ClientName& client) { ++owners_[client].sessions; }
+void Handles::join(const ClientName& client, std::uint64_t application) {
+  Owner& owner = owners_[client];
+  ++owner.sessions;
+  owner.application = application;
+}
+
+std::map<std::uint64_t, std::size_t> Handles::files_by_application() const {
+  std::map<std::uint64_t, std::set<std::uint64_t>> files;
+  for (const auto& [client, owner] : owners_) {
+    for (const auto& [number, handle] : owner.handles) files[owner.application].insert(handle.inode);
+  }
+  std::map<std::uint64_t, std::size_t> counts;
+  for (const auto& [application, inodes] : files) counts.emplace(application, inodes.size());
+  return counts;
+}
 
 void Handles::leave(const ClientName& client) {
   const auto found = owners_.find(client);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -48,13 +49,15 @@ class Handles {
   Handles& operator=(const Handles&) = delete;
 
   // A session of the client begins or ends.
-  void join(const ClientName& client);
+  void join(const ClientName& client, std::uint64_t application = 0);
   void leave(const ClientName& client);
 
   // Repeating it changes nothing. Code::invalid if the client has too many.
   Status open(const ClientName& client, std::uint64_t handle, std::uint64_t inode, bool write);
   void close(const ClientName& client, std::uint64_t handle, const Closing& closing);
 
+  // How many files each application has open.
+  [[nodiscard]] std::map<std::uint64_t, std::size_t> files_by_application() const;
   [[nodiscard]] bool is_open(std::uint64_t inode) const { return files_.contains(inode); }
   [[nodiscard]] bool is_written(std::uint64_t inode) const;
   [[nodiscard]] bool has(const ClientName& client, std::uint64_t inode) const;
@@ -67,6 +70,7 @@ class Handles {
   struct Owner {
     std::map<std::uint64_t, Handle> handles;
     std::uint32_t sessions = 0;
+    std::uint64_t application = 0;
     std::uint64_t absences = 0;  // how often it has been without a session
   };
   struct File {

@@ -126,9 +126,9 @@ Task<bool> MetaSession::welcome() {
       co_await greet(service_.env, *connection_, service_.options.cluster, service_.clock, "metadata server");
   if (client.code() == Code::malformed) complain(client.status().message());
   if (!client.ok()) co_return false;
-  client_ = *client;
+  client_ = client->client;
   lock_session_ = service_.locks.join(connection_->peer().uid, client_);
-  service_.handles.join(name());
+  service_.handles.join(name(), client->application);
   co_return true;
 }
 

@@ -146,7 +146,18 @@ bool MetaSession::on_status(const Frame& frame) {
   }
   const auto policy_text = builder.CreateString(policy);
   const auto lease_list = builder.CreateVectorOfStructs(leases);
+  const Orchestrator* orchestrator =
+      service_.coordinator ? service_.coordinator->conductor().orchestrator() : nullptr;
+  flatbuffers::Offset<flatbuffers::Vector<const wire::OrchestraProgram*>> programs;
+  if (orchestrator != nullptr)
+    programs = builder.CreateVectorOfStructs(to_wire(*orchestrator, service_.handles.files_by_application()));
   wire::ServerStatusReplyBuilder reply(builder);
+  wire::OrchestraState state;
+  if (orchestrator != nullptr) {
+    state = state_to_wire(*orchestrator);
+    reply.add_programs(programs);
+    reply.add_orchestra(&state);
+  }
   reply.add_policy(policy_text);
   reply.add_leases(lease_list);
   reply.add_kind(kind);

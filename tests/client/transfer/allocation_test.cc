@@ -25,11 +25,9 @@ namespace {
 
 std::size_t allocations(const Layout& layout, std::span<const Extent> file, const Segment& memory,
                         std::size_t expected_pieces) {
-  const auto order = *make_target_order(kDefaultTargetOrder);
   const std::size_t before = g_allocations;
   const Shares shares = split(layout, file, {&memory, 1});
-  const Visits visits = order_visits(*order, layout, shares, {});
-  const Pieces pieces = Pieces::cut(shares, visits, {4_MiB});
+  const Pieces pieces = Pieces::cut(shares, {4_MiB});
   const std::size_t after = g_allocations;
   EXPECT_EQ(pieces.size(), expected_pieces);
   return after - before;

@@ -9,21 +9,6 @@
 namespace tutti {
 namespace {
 
-class InTurn : public TargetOrder {
- public:
-  explicit InTurn(bool alternate) : alternate_(alternate) {}
-  [[nodiscard]] std::string name() const override { return "in turn"; }
-  void arrange(std::span<Target> /*targets*/, const VisitFacts& /*facts*/) const override {}
-  [[nodiscard]] bool alternates() const override { return alternate_; }
-
- private:
-  bool alternate_;
-};
-
-Visits visits_of(const Layout& layout, const Shares& shares, bool alternate = true) {
-  return order_visits(InTurn(alternate), layout, shares, {});
-}
-
 std::vector<std::uint32_t> slots(const Pieces& pieces) {
   std::vector<std::uint32_t> slots;
   for (std::size_t i = 0; i < pieces.size(); ++i) slots.push_back(pieces[i].slot);
@@ -36,7 +21,7 @@ TEST(Cut, AShareThatFitsIsOnePieceThatLiesInTheShare) {
   const Extent extent{0_B, 1200_B};
   const Segment memory{4096, 1200};
   const Shares shares = split(kThree, {&extent, 1}, {&memory, 1});
-  const Pieces pieces = Pieces::cut(shares, visits_of(kThree, shares), {4_MiB});
+  const Pieces pieces = Pieces::cut(shares, {4_MiB});
   ASSERT_EQ(pieces.size(), 3U);
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(pieces[i].object.data(), shares[i].object.data()) << "not copied";
@@ -45,14 +30,11 @@ TEST(Cut, AShareThatFitsIsOnePieceThatLiesInTheShare) {
   }
 }
 
-TEST(Cut, PiecesOfDifferentServersAlternate) {
+TEST(Cut, PiecesOfOneServerStandBehindEachOther) {
   const Extent extent{0_B, Bytes(512 * 7)};  // three stripes on the first server, two on the others
   const Segment memory{4096, 512 * 7};
   const Shares shares = split(kThree, {&extent, 1}, {&memory, 1});
-  EXPECT_EQ(slots(Pieces::cut(shares, visits_of(kThree, shares), {512_B})),
-            (std::vector<std::uint32_t>{0, 1, 2, 0, 1, 2, 0}));
-  EXPECT_EQ(slots(Pieces::cut(shares, visits_of(kThree, shares, false), {512_B})),
-            (std::vector<std::uint32_t>{0, 0, 0, 1, 1, 2, 2}));
+  EXPECT_EQ(slots(Pieces::cut(shares, {512_B})), (std::vector<std::uint32_t>{0, 0, 0, 1, 1, 2, 2}));
 }
 
 TEST(Cut, ManySmallExtentsAreCutByTheirNumber) {
@@ -61,7 +43,7 @@ TEST(Cut, ManySmallExtentsAreCutByTheirNumber) {
   for (std::uint64_t i = 0; i < 2500; ++i) file.push_back(Extent{Bytes(i * 9720), 3240_B});
   const Segment memory{4096, 2500 * 3240};
   const Shares shares = split(kOne, file, {&memory, 1});
-  const Pieces pieces = Pieces::cut(shares, visits_of(kOne, shares), {64_MiB});
+  const Pieces pieces = Pieces::cut(shares, {64_MiB});
   ASSERT_EQ(pieces.size(), 3U);
   EXPECT_EQ(pieces[0].object.size(), 1024U);
   EXPECT_EQ(pieces[0].memory.size(), 1U) << "the memory lies together";
@@ -73,9 +55,9 @@ TEST(Cut, DroppedPiecesLeaveTheOthersInOrder) {
   const Extent extent{0_B, Bytes(512 * 7)};
   const Segment memory{4096, 512 * 7};
   const Shares shares = split(kThree, {&extent, 1}, {&memory, 1});
-  Pieces pieces = Pieces::cut(shares, visits_of(kThree, shares), {512_B});
+  Pieces pieces = Pieces::cut(shares, {512_B});
   pieces.drop([](const Piece& piece) { return piece.slot == 0; });
-  EXPECT_EQ(slots(pieces), (std::vector<std::uint32_t>{1, 2, 1, 2}));
+  EXPECT_EQ(slots(pieces), (std::vector<std::uint32_t>{1, 1, 2, 2}));
   pieces.drop([](const Piece& /*piece*/) { return true; });
   EXPECT_TRUE(pieces.empty());
 }
@@ -101,7 +83,7 @@ TEST(Cut, PiecesAddUpToTheSharesForRandomLists) {
     }
     const Shares shares = split(layout, file, memory);
     const PieceLimits limits{Bytes(random.between(1, 3000)), random.between(1, 8)};
-    const Pieces pieces = Pieces::cut(shares, visits_of(layout, shares, random.below(2) == 0), limits);
+    const Pieces pieces = Pieces::cut(shares, limits);
     for (const Share& share : shares) {
       Extents object;
       Segments segments;

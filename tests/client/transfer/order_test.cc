@@ -7,55 +7,101 @@
 namespace tutti {
 namespace {
 
-// The last server first, one after the other.
-class BackwardOrder : public TargetOrder {
- public:
-  [[nodiscard]] std::string name() const override { return "backward"; }
-  void arrange(std::span<Target> targets, const VisitFacts& facts) const override {
-    EXPECT_EQ(facts.client, 7U);
-    std::reverse(targets.begin(), targets.end());
+// Seven pieces on three servers: three on the first, two on each of the others.
+class FlightTest : public testing::Test {
+ protected:
+  [[nodiscard]] Flight flight(const std::string& order, std::size_t per_server = 0, VisitFacts facts = {}) {
+    order_ = *make_target_order(order);
+    return Flight(pieces_, layout_, *order_, facts, per_server, loads_);
   }
-  [[nodiscard]] bool alternates() const override { return false; }
+  // The slots of the pieces that are sent now, without anything landing.
+  [[nodiscard]] std::vector<std::uint32_t> take_all(Flight& flight, Nanos now = 0_s) {
+    std::vector<std::uint32_t> slots;
+    while (const auto next = flight.take(now)) {
+      taken_.push_back(*next);
+      slots.push_back(pieces_[*next].slot);
+    }
+    return slots;
+  }
+  // The number of the n-th piece of a slot.
+  [[nodiscard]] std::size_t piece(std::uint32_t slot, std::size_t number) const {
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      if (pieces_[i].slot == slot && number-- == 0) return i;
+    }
+    return 0;
+  }
+  const Layout layout_{512_B, 3, 0, 3};
+  const Extent extent_{0_B, Bytes(512 * 7)};
+  const Segment memory_{4096, 512 * 7};
+  const Shares shares_ = split(layout_, {&extent_, 1}, {&memory_, 1});
+  const Pieces pieces_ = Pieces::cut(shares_, {512_B});
+  std::unique_ptr<TargetOrder> order_;
+  std::vector<const ServerLoad*> loads_;
+  std::vector<std::size_t> taken_;
 };
 
-Shares three_shares() {
-  const Extent whole{64_KiB, 192_KiB};
-  const Segment memory{4096, 192 << 10};
-  return split(Layout{64_KiB, 4, 2, 4}, {&whole, 1}, {&memory, 1});
-}
-
-TEST(Order, AlternateIsTheDefaultAndVisitsInOrderOfFirstTouch) {
-  const auto order = make_target_order(kDefaultTargetOrder);
-  ASSERT_TRUE(order.ok());
-  EXPECT_EQ((*order)->name(), "alternate");
-  const Visits visits = order_visits(**order, Layout{64_KiB, 4, 2, 4}, three_shares(), {});
-  EXPECT_TRUE(visits.alternate);
-  ASSERT_EQ(visits.targets.size(), 3U);
-  for (std::uint32_t i = 0; i < 3; ++i) {
-    EXPECT_EQ(visits.targets[i].share, i);
-    EXPECT_EQ(visits.targets[i].server, (2 + 1 + i) % 4) << "a server's number, not its slot";
-    EXPECT_EQ(visits.targets[i].length, 64_KiB);
-  }
-}
-
-TEST(Order, APolicyDecidesOnTheOrderOfTheServers) {
+TEST_F(FlightTest, WithoutALimitAllAreSentInTheOrderOfThePolicy) {
+  Flight alternate = flight("alternate");
+  EXPECT_EQ(take_all(alternate), (std::vector<std::uint32_t>{0, 1, 2, 0, 1, 2, 0}));
+  EXPECT_TRUE(alternate.over());
+  std::sort(taken_.begin(), taken_.end());
+  for (std::size_t i = 0; i < 7; ++i) EXPECT_EQ(taken_[i], i) << "each once";
   VisitFacts facts;
-  facts.client = 7;
-  const Visits visits = order_visits(BackwardOrder(), Layout{64_KiB, 4, 2, 4}, three_shares(), facts);
-  EXPECT_FALSE(visits.alternate);
-  ASSERT_EQ(visits.targets.size(), 3U);
-  for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(visits.targets[i].share, 2 - i);
+  facts.rank = 2;
+  facts.ranks = 3;
+  Flight hash = flight("hash", 0, facts);
+  EXPECT_EQ(take_all(hash), (std::vector<std::uint32_t>{2, 0, 1, 2, 0, 1, 0}));
 }
 
-TEST(Order, UnknownNamesAreRefusedAndTheKnownListed) {
-  const auto order = make_target_order("sideways");
-  EXPECT_EQ(order.code(), Code::invalid);
-  EXPECT_NE(order.status().message().find("alternate"), std::string::npos) << order.status().message();
-  for (const std::string& name : target_order_names()) {
-    const auto known = make_target_order(name);
-    ASSERT_TRUE(known.ok()) << name;
-    EXPECT_EQ((*known)->name(), name);
+TEST_F(FlightTest, PiecesOfOneServerGoInTheOrderOfTheFile) {
+  Flight random = flight("random");
+  (void)take_all(random);
+  for (std::uint32_t slot = 0; slot < 3; ++slot) {
+    Bytes last;
+    for (const std::size_t index : taken_) {
+      if (pieces_[index].slot != slot) continue;
+      EXPECT_GE(pieces_[index].object.front().offset, last);
+      last = pieces_[index].object.front().offset;
+    }
   }
+}
+
+TEST_F(FlightTest, AServerHasNoMoreThanTheLimitInFlight) {
+  Flight limited = flight("alternate", 1);
+  EXPECT_EQ(take_all(limited), (std::vector<std::uint32_t>{0, 1, 2}));
+  EXPECT_FALSE(limited.over());
+  limited.landed(piece(1, 0));
+  EXPECT_EQ(take_all(limited), (std::vector<std::uint32_t>{1})) << "the next one for the same server";
+  limited.landed(piece(0, 0));
+  EXPECT_EQ(take_all(limited), (std::vector<std::uint32_t>{0}));
+  limited.landed(piece(0, 1));
+  limited.landed(piece(2, 0));
+  EXPECT_EQ(take_all(limited), (std::vector<std::uint32_t>{2, 0}));
+  EXPECT_TRUE(limited.over());
+}
+
+TEST_F(FlightTest, AfterAnErrorNothingMoreIsSent) {
+  for (const std::size_t limit : {0, 1}) {
+    Flight stopped = flight("alternate", limit);
+    ASSERT_TRUE(stopped.take(0_s).has_value());
+    stopped.stop();
+    EXPECT_TRUE(stopped.over());
+    EXPECT_FALSE(stopped.take(0_s).has_value());
+  }
+}
+
+TEST_F(FlightTest, WhatServersSaidOfTheirLoadDecides) {
+  std::vector<ServerLoad> said(3);
+  // 10 ms for 512 bytes; the second is idle, the others are not.
+  said[0].heard(wire::Load(50'000, 20'000'000), 1_s);
+  said[1].heard(wire::Load(0, 20'000'000), 1_s);
+  said[2].heard(wire::Load(70'000, 20'000'000), 1_s);
+  for (const ServerLoad& each : said) loads_.push_back(&each);
+  Flight now = flight("load");
+  EXPECT_EQ(pieces_[*now.take(1_s)].slot, 1U);
+  EXPECT_EQ(pieces_[*now.take(1_s)].slot, 0U) << "shorter than the third's";
+  Flight later = flight("load");
+  EXPECT_EQ(pieces_[*later.take(2_s)].slot, 0U) << "all are idle by now: the one with the most to come";
 }
 
 }  // namespace

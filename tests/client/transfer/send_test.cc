@@ -10,50 +10,6 @@
 namespace tutti {
 namespace {
 
-// Seven pieces on three servers, in turn: 0 1 2 0 1 2 0.
-class FlightTest : public testing::Test {
- protected:
-  [[nodiscard]] std::vector<std::size_t> take_all(Flight& flight) const {
-    std::vector<std::size_t> taken;
-    while (const auto next = flight.take()) taken.push_back(*next);
-    return taken;
-  }
-  const Layout layout_{512_B, 3, 0, 3};
-  const Extent extent_{0_B, Bytes(512 * 7)};
-  const Segment memory_{4096, 512 * 7};
-  const Shares shares_ = split(layout_, {&extent_, 1}, {&memory_, 1});
-  const std::unique_ptr<TargetOrder> order_ = *make_target_order("alternate");
-  const Pieces pieces_ = Pieces::cut(shares_, order_visits(*order_, layout_, shares_, {}), {512_B});
-};
-
-TEST_F(FlightTest, WithoutALimitAllAreSentInTheirOrder) {
-  Flight flight(pieces_, 0);
-  EXPECT_EQ(take_all(flight), (std::vector<std::size_t>{0, 1, 2, 3, 4, 5, 6}));
-}
-
-TEST_F(FlightTest, AServerHasNoMoreThanTheLimitInFlight) {
-  Flight flight(pieces_, 1);
-  EXPECT_EQ(take_all(flight), (std::vector<std::size_t>{0, 1, 2}));
-  flight.landed(1);
-  EXPECT_EQ(take_all(flight), (std::vector<std::size_t>{4})) << "the next one for the same server";
-  flight.landed(0);
-  EXPECT_EQ(take_all(flight), (std::vector<std::size_t>{3}));
-  flight.landed(3);
-  flight.landed(2);
-  EXPECT_EQ(take_all(flight), (std::vector<std::size_t>{5, 6}));
-  for (const std::size_t piece : {4, 5, 6}) flight.landed(piece);
-  EXPECT_TRUE(take_all(flight).empty());
-}
-
-TEST_F(FlightTest, AfterAnErrorNothingMoreIsSent) {
-  for (const std::size_t limit : {0, 1}) {
-    Flight flight(pieces_, limit);
-    ASSERT_EQ(flight.take(), 0U);
-    flight.stop();
-    EXPECT_FALSE(flight.take().has_value());
-  }
-}
-
 class SendTest : public ClusterTest {
  protected:
   static Task<void> keep(Task<Status> task, std::optional<Status>& result) {
@@ -94,6 +50,41 @@ TEST_F(SendTest, PiecesOfOneServerAreBoundedWhereTheOptionSaysSo) {
   EXPECT_GT(without, 2U) << "without a limit a server has a queue";
   options.pieces_per_server = 2;
   EXPECT_LE(most_at_once(options), 2U);
+}
+
+TEST_F(SendTest, EveryOrderMovesEverythingWithAnyNumberInFlight) {
+  for (const std::string& order : target_order_names()) {
+    for (const std::size_t in_flight : {0U, 1U, 2U, 16U}) {
+      ClientOptions options;
+      options.target_order = order;
+      options.pieces_in_flight = in_flight;
+      const std::size_t most = most_at_once(options);
+      if (in_flight == 1) EXPECT_EQ(most, 1U) << order;
+    }
+  }
+}
+
+TEST_F(SendTest, AFileMayBeVisitedInItsOwnWay) {
+  start();
+  OpenOptions wanted;
+  wanted.write = wanted.create = true;
+  wanted.visit = {"hash", 128_KiB, 2, 1};
+  auto opened = run(files().open("/a", wanted));
+  ASSERT_TRUE(opened.ok()) << opened.status().to_string();
+  OpenFile& file = **opened;
+  file.set_rank(1, 4);
+  EXPECT_EQ(file.target_order(), "hash");
+  EXPECT_EQ(file.schedule_block(), 128_KiB);
+  const auto bytes = random_bytes(3 << 20, 5);
+  ASSERT_TRUE(run(file.write(0_B, bytes)).ok());
+  ASSERT_TRUE(file.set_visit({"random", 4_KiB, 0, 0}).ok());
+  std::vector<std::byte> back(bytes.size());
+  EXPECT_EQ(*run(file.read(0_B, back)), Bytes(bytes.size()));
+  EXPECT_EQ(back, bytes);
+  EXPECT_EQ(file.set_visit({"", 1_KiB, 0, 0}).code(), Code::invalid);
+  EXPECT_EQ(file.set_visit({"sideways", 0_B, 0, 0}).code(), Code::invalid);
+  EXPECT_EQ(file.set_visit({"", 0_B, 17, 0}).code(), Code::invalid);
+  EXPECT_EQ(file.target_order(), "random") << "nothing was changed";
 }
 
 TEST_F(SendTest, AnUnknownOrderOfServersIsRefusedAtOpen) {

@@ -36,10 +36,11 @@ TEST(GateSchedule, NeverTwoValidHoldersNobodyWaitsForEverAndOrderIsKept) {
     failed += report.outcome.ok() ? 0 : 1;
     EXPECT_TRUE(report.outcome.ok()) << to_text(report);
   }
-  std::cout << schedules << " schedules: " << sum.turns << " turns, " << sum.unguarded << " unguarded, " << sum.blocked
-            << " blocked, " << sum.holding << " holding, " << sum.lost << " lost; " << sum.job_deaths << " deaths of jobs, "
-            << sum.coordinator_deaths << " of the coordinator, " << sum.power_losses << " power losses, " << sum.cuts
-            << " cuts; longest wait " << to_string(longest) << "\n";
+  std::cout << schedules << " schedules: " << sum.turns << " turns, " << sum.unguarded << " unguarded, "
+            << sum.blocked << " blocked, " << sum.holding << " holding, " << sum.lost << " lost; "
+            << sum.job_deaths << " deaths of jobs, " << sum.coordinator_deaths << " of the coordinator, "
+            << sum.power_losses << " power losses, " << sum.cuts << " cuts; longest wait "
+            << to_string(longest) << "\n";
   if (only != 0) return;
   // The faults bite, and turns are taken all the same.
   EXPECT_GT(sum.coordinator_deaths, schedules / 2);

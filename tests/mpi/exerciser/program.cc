@@ -130,6 +130,7 @@ class Maker {
     hint("cb_buffer_size", {"1000", "4096", "100000"});
     hint("ind_wr_buffer_size", {"500", "5000"});
     hint("ind_rd_buffer_size", {"500", "5000"});
+    hint("tutti_views", {"enable", "disable", "automatic"});
     state.open = state.made = true;
     state.atomic = false;
     state.shared = 0;

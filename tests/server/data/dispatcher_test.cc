@@ -116,7 +116,7 @@ TEST_F(DispatcherTest, AWriteIsServedInTheQuantaOfThePolicy) {
   EXPECT_EQ(dispatcher_->queued(), 1U);
   decide({Decision::dispatch(1, 40_KiB)});
   run();
-  EXPECT_EQ(connection_->pulled, (Moved{{0_B, 30_KiB}, {30_KiB, 10_KiB}}));
+  EXPECT_EQ(connection_->pulled, (Moved{{0_B, 40_KiB}})) << "the extents of a message are one stream";
   EXPECT_EQ(script_.served, (Served{{1, 40_KiB, false}}));
   EXPECT_EQ(dispatcher_->queued(), 1U) << "for the rest";
   decide({Decision::dispatch(1, 40_KiB)});

@@ -21,7 +21,12 @@ class StatisticsTest : public testing::Test {
     std::vector<Accounting::Row> rows(2);
     rows[0].application = 7;
     rows[1].application = 8;
-    return *simulation_.run(statistics_.report(rows));
+    return statistics_.report(rows);
+  }
+  Statistics::Way start(std::uint64_t application, std::uint64_t object, Bytes offset,
+                        std::optional<Dedicated> dedicated = {}, Nanos now = 0_s) {
+    const Extent extent{offset, 64_KiB};
+    return statistics_.started(application, ObjectId{object}, {&extent, 1}, false, dedicated, now);
   }
 
   Simulation simulation_{1};
@@ -34,46 +39,48 @@ class StatisticsTest : public testing::Test {
 
 TEST_F(StatisticsTest, GapsAreCountedForEachApplicationAndInAll) {
   statistics_.begin();
-  statistics_.served(7, ObjectId{1}, 0_B, 1_MiB);
-  statistics_.served(8, ObjectId{1}, 4_MiB, 5_MiB);
-  statistics_.served(7, ObjectId{1}, 1_MiB, 2_MiB);  // goes on where it was, after another's
+  start(7, 1, 0_B);
+  start(8, 1, 4_MiB);
+  start(7, 1, 1_MiB);
+  statistics_.ended(ObjectId{1}, Statistics::Way::far, 64_KiB, false, 0_s, 1_ms);
   EXPECT_TRUE(statistics_.news().is_set());
-  UseReport told = report();
+  const UseReport told = report();
   EXPECT_FALSE(statistics_.news().is_set());
   EXPECT_EQ(told.applications[0].gaps, 1U);
-  EXPECT_EQ(told.applications[0].distance, 0_B);
+  EXPECT_EQ(told.applications[0].distance, 1_MiB);
   EXPECT_EQ(told.applications[1].gaps, 0U);
   EXPECT_EQ(told.gaps, 2U);
-  EXPECT_EQ(told.distance, 3_MiB + 4_MiB);
-  statistics_.served(8, ObjectId{1}, 6_MiB, 7_MiB);
-  told = report();
-  EXPECT_EQ(told.applications[1].gaps, 1U);
-  EXPECT_EQ(told.applications[1].distance, 1_MiB);
-  EXPECT_EQ(told.gaps, 3U);
+  EXPECT_EQ(told.distance, 4_MiB + 3_MiB);
 }
 
 TEST_F(StatisticsTest, NothingIsNotedBeforeSomebodyWantsIt) {
   statistics_.arrived();
-  statistics_.served(7, ObjectId{1}, 0_B, 1_MiB);
+  EXPECT_EQ(start(7, 1, 0_B), Statistics::Way::none);
+  statistics_.ended(ObjectId{1}, Statistics::Way::none, 64_KiB, false, 0_s, 1_ms);
   EXPECT_FALSE(statistics_.news().is_set());
 }
 
-// After a request that was not noted nobody knows where the device was.
-TEST_F(StatisticsTest, BeyondASampleNothingIsNotedAndNoGapIsInvented) {
+TEST_F(StatisticsTest, WhatIsInThePageCacheCostsTheDeviceNoWay) {
   statistics_.begin();
-  for (std::size_t i = 0; i < Statistics::kMostNoted + 10; ++i)
-    statistics_.served(7, ObjectId{1}, 0_B, 1_MiB);
-  EXPECT_EQ(report().gaps, Statistics::kMostNoted - 1);
-  statistics_.served(7, ObjectId{1}, 0_B, 1_MiB);
-  EXPECT_EQ(report().gaps, Statistics::kMostNoted - 1);
+  std::vector<std::byte> memory(64U << 10U);
+  MemorySink sink(memory);
+  EXPECT_EQ(start(7, 1, 4_MiB), Statistics::Way::near);
+  EXPECT_TRUE(simulation_.run(disk_.read(ObjectId{1}, 4_MiB, 64_KiB, sink))->ok());
+  EXPECT_EQ(start(7, 1, 4_MiB), Statistics::Way::none);
+  EXPECT_EQ(report().gaps, 0U);
 }
 
-TEST_F(StatisticsTest, ObjectsThatAreGoneBreakTheWay) {
+TEST_F(StatisticsTest, ComingBackCountsWhileTheServiceIsDedicated) {
   statistics_.begin();
-  statistics_.served(7, ObjectId{1}, 0_B, 1_MiB);
-  statistics_.served(7, ObjectId{99}, 0_B, 1_MiB);
-  statistics_.served(7, ObjectId{1}, 0_B, 1_MiB);
-  EXPECT_EQ(report().gaps, 0U);
+  const Dedicated slice{1_s, false};
+  start(7, 1, 0_B, slice, 1_s);
+  start(7, 1, 1_MiB, slice, 1_s + 5_ms);
+  start(8, 1, 1_MiB, {}, 1_s + 6_ms);
+  start(8, 1, 1_MiB, {}, 1_s + 7_ms);
+  const UseReport told = report();
+  EXPECT_EQ(told.applications[0].reuses, 1U);
+  EXPECT_EQ(told.applications[0].reuse, 5_ms);
+  EXPECT_EQ(told.applications[1].reuses, 0U);
 }
 
 }  // namespace

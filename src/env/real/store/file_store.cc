@@ -76,7 +76,9 @@ class FileStore::Impl {
   Task<Status> remove(ObjectId object);
   Result<std::optional<Bytes>> length(ObjectId object);
   Result<std::optional<Bytes>> next_data(ObjectId object, Bytes offset);
+  void prefetch(ObjectId object, std::span<const Extent> extents);
   Result<std::optional<Bytes>> locate(ObjectId object, Bytes offset);
+  std::optional<DeviceStretch> probe(ObjectId object, Extent extent);
   Task<Result<std::vector<ObjectId>>> list();
   Result<StoreSpace> space();
   // An object that is open has its inode in memory; whether that of another one is too shows when it is asked for.
@@ -117,6 +119,7 @@ class FileStore::Impl {
     bool value;
   };
 
+  static std::optional<DeviceStretch> ask_place(const ObjectFile& file, Bytes offset);
   void end_write(ObjectFile& file);
   // Both move the next bytes of the walk, as many as a buffer holds, and let it pass them.
   Task<Status> write_buffered(std::shared_ptr<WriteTurn> turn, ExtentWalk& walk, Source& source);
@@ -491,25 +494,57 @@ Result<std::optional<Bytes>> FileStore::Impl::next_data(ObjectId object, Bytes o
   return std::optional(Bytes(static_cast<std::uint64_t>(found)));
 }
 
-Result<std::optional<Bytes>> FileStore::Impl::locate(ObjectId object, Bytes offset) {
-  if (directory_.on_tmpfs()) return std::optional<Bytes>();
+// The kernel reads what is not in its page cache while this returns at once.
+void FileStore::Impl::prefetch(ObjectId object, std::span<const Extent> extents) {
+  if (directory_.on_tmpfs()) return;
   const Result<std::shared_ptr<ObjectFile>> file = files_.open(object, false);
-  if (!file.ok()) return file.status();
-  if (*file == nullptr) return std::optional<Bytes>();
+  if (!file.ok() || *file == nullptr) return;
+  for (const Extent& extent : extents) {
+    ::posix_fadvise((*file)->fd.get(), static_cast<off_t>(extent.offset.count()),
+                    static_cast<off_t>(extent.length.count()), POSIX_FADV_WILLNEED);
+  }
+}
+
+// Where the byte lies, and how much from it on lies in one piece; nothing if that is not known (yet).
+std::optional<DeviceStretch> FileStore::Impl::ask_place(const ObjectFile& file, Bytes offset) {
   // A fiemap ends with an array of extents: room for one.
   alignas(fiemap) std::array<std::byte, sizeof(fiemap) + sizeof(fiemap_extent)> query{};
   auto* request = reinterpret_cast<fiemap*>(query.data());
   request->fm_start = offset.count();
   request->fm_length = 1;
   request->fm_extent_count = 1;
-  if (::ioctl((*file)->fd.get(), FS_IOC_FIEMAP, request) != 0 || request->fm_mapped_extents == 0) {
-    return std::optional<Bytes>();
-  }
+  if (::ioctl(file.fd.get(), FS_IOC_FIEMAP, request) != 0 || request->fm_mapped_extents == 0) return {};
   constexpr unsigned kNowhere = FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DELALLOC | FIEMAP_EXTENT_ENCODED;
   fiemap_extent extent{};
   std::memcpy(&extent, query.data() + sizeof(fiemap), sizeof(extent));
-  if ((extent.fe_flags & kNowhere) != 0 || extent.fe_logical > offset.count()) return std::optional<Bytes>();
-  return std::optional(Bytes(extent.fe_physical + (offset.count() - extent.fe_logical)));
+  if ((extent.fe_flags & kNowhere) != 0 || extent.fe_logical > offset.count()) return {};
+  const std::uint64_t within = offset.count() - extent.fe_logical;
+  return DeviceStretch{Bytes(extent.fe_physical + within), Bytes(extent.fe_length - within)};
+}
+
+Result<std::optional<Bytes>> FileStore::Impl::locate(ObjectId object, Bytes offset) {
+  if (directory_.on_tmpfs()) return std::optional<Bytes>();
+  const Result<std::shared_ptr<ObjectFile>> file = files_.open(object, false);
+  if (!file.ok()) return file.status();
+  if (*file == nullptr) return std::optional<Bytes>();
+  const std::optional<DeviceStretch> place = ask_place(**file, offset);
+  return place ? std::optional(place->address) : std::optional<Bytes>();
+}
+
+std::optional<DeviceStretch> FileStore::Impl::probe(ObjectId object, Extent extent) {
+  if (directory_.on_tmpfs()) return {};
+  const std::shared_ptr<ObjectFile> file = files_.find(object);
+  if (file == nullptr) return {};
+  const auto known = [&] {
+    return extent.offset >= file->placed_from && extent.offset < file->placed_from + file->placed.length;
+  };
+  if (!known()) {
+    const std::optional<DeviceStretch> place = ask_place(*file, extent.offset);
+    if (!place) return {};
+    file->placed = *place;
+    file->placed_from = extent.offset;
+  }
+  return DeviceStretch{file->placed.address + (extent.offset - file->placed_from), extent.length};
 }
 
 Task<Result<std::vector<ObjectId>>> FileStore::Impl::list() {
@@ -572,6 +607,13 @@ Task<Status> FileStore::remove(ObjectId object) { return impl_->remove(object); 
 Task<Result<std::optional<Bytes>>> FileStore::length(ObjectId object) { co_return impl_->length(object); }
 Task<Result<std::optional<Bytes>>> FileStore::next_data(ObjectId object, Bytes offset) {
   co_return impl_->next_data(object, offset);
+}
+Task<void> FileStore::prefetch(ObjectId object, std::span<const Extent> extents) {
+  impl_->prefetch(object, extents);
+  co_return;
+}
+std::optional<DeviceStretch> FileStore::probe(ObjectId object, Extent extent, bool /*write*/) {
+  return impl_->probe(object, extent);
 }
 Task<Result<std::optional<Bytes>>> FileStore::locate(ObjectId object, Bytes offset) {
   co_return impl_->locate(object, offset);

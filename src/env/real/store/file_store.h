@@ -55,7 +55,10 @@ class FileStore final : public Store {
   Task<Status> remove(ObjectId object) override;
   Task<Result<std::optional<Bytes>>> length(ObjectId object) override;
   Task<Result<std::optional<Bytes>>> next_data(ObjectId object, Bytes offset) override;
+  Task<void> prefetch(ObjectId object, std::span<const Extent> extents) override;
   Task<Result<std::optional<Bytes>>> locate(ObjectId object, Bytes offset) override;
+  // Extents of open objects are remembered; what is in the page cache is not told apart.
+  std::optional<DeviceStretch> probe(ObjectId object, Extent extent, bool write) override;
   Task<Result<std::vector<ObjectId>>> list() override;
   Result<StoreSpace> space() override;
   [[nodiscard]] bool cold(ObjectId object) const override;

@@ -20,6 +20,8 @@ constexpr int kPopulate = MADV_POPULATE_WRITE;
 constexpr int kPopulate = 23;
 #endif
 
+constexpr std::uint64_t kBroughtIn = 64U << 10U;  // of a mapping, at once
+
 constexpr std::uint64_t page_start(std::uint64_t offset) { return offset / kPage * kPage; }
 constexpr std::uint64_t page_end(std::uint64_t offset) { return page_start(offset + kPage - 1); }
 
@@ -34,10 +36,18 @@ std::shared_ptr<ObjectMapping> ObjectMapping::make(int fd, std::uint64_t window)
 
 ObjectMapping::~ObjectMapping() { ::munmap(base_, window_); }
 
-std::span<std::byte> ObjectMapping::place(std::uint64_t offset, std::uint64_t length) {
-  const std::uint64_t start = page_start(offset);
-  const std::uint64_t end = page_end(offset + length);
+std::span<std::byte> ObjectMapping::place(std::uint64_t offset, std::uint64_t length,
+                                          const ExtentSet& allocated) {
+  std::uint64_t start = page_start(offset);
+  std::uint64_t end = page_end(offset + length);
   if (!present_.contains(start, end)) {
+    // The neighbours too: small ranges of many writers would be a call and an entry each, and more entries than are kept.
+    const std::uint64_t wide_start = start / kBroughtIn * kBroughtIn;
+    const std::uint64_t wide_end = (end + kBroughtIn - 1) / kBroughtIn * kBroughtIn;
+    if (wide_end <= window_ && allocated.contains(wide_start, wide_end)) {
+      start = wide_start;
+      end = wide_end;
+    }
     // All at once is cheaper than a fault for each page. A kernel that does not know this lets them fault.
     if (::madvise(base_ + start, end - start, kPopulate) != 0 && errno != EINVAL) return {};
     present_.add(start, end);
@@ -85,7 +95,8 @@ MappedRanges<Byte>::MappedRanges(std::shared_ptr<ObjectFile> file, std::span<con
   ObjectMapping& mapping = *file_->mapping;
   for (const Extent& extent : extents) {
     if (&extent != extents.data() && !file_->may_be_mapped(extent)) break;
-    const std::span<std::byte> place = mapping.place(extent.offset.count(), extent.length.count());
+    const std::span<std::byte> place =
+        mapping.place(extent.offset.count(), extent.length.count(), file_->allocated);
     if (place.empty()) break;
     if (&extent == extents.data()) {
       first_ = place;

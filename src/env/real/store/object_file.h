@@ -33,8 +33,8 @@ class ObjectMapping {
   ~ObjectMapping();
 
   [[nodiscard]] std::uint64_t window() const { return window_; }
-  // The place of an allocated range, its pages brought in. Empty if they cannot be.
-  std::span<std::byte> place(std::uint64_t offset, std::uint64_t length);
+  // The place of a range of what is allocated, its pages brought in. Empty if they cannot be.
+  std::span<std::byte> place(std::uint64_t offset, std::uint64_t length, const ExtentSet& allocated);
 
  private:
   ObjectMapping(std::byte* base, std::uint64_t window) : base_(base), window_(window) {}
@@ -72,6 +72,8 @@ class ObjectFile {
   std::shared_ptr<const SharedFile> shared;  // made when first asked for
   std::uint64_t shared_key = 0;
   ExtentSet allocated;
+  Bytes placed_from;  // the bytes from here on lie there, as last asked
+  DeviceStretch placed;
   std::shared_ptr<ObjectMapping> mapping;
   std::size_t map_users = 0;
   std::size_t shrinking = 0;  // truncates that wait for the users of the mapping; no new ones then

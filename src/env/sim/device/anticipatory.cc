@@ -20,7 +20,7 @@ void AnticipatoryScheduler::add(IoRequest& request, Nanos now) {
 }
 
 Nanos AnticipatoryScheduler::wait_until(const Queue& queue, Nanos now) const {
-  if (active_key_.background || now >= slice_end_) return Nanos();
+  if (active_key_.background || now >= slice_end_ || queue.ended) return Nanos();
   if (queue.in_device > 0) return Nanos::max();        // its completion asks again
   if (queue.mean_gap > options_.idle) return Nanos();  // it usually comes too late
   const Nanos until = std::min(queue.last_done + options_.idle, slice_end_);
@@ -30,7 +30,7 @@ Nanos AnticipatoryScheduler::wait_until(const Queue& queue, Nanos now) const {
 void AnticipatoryScheduler::end_slice() {
   active_ = false;
   Queue& queue = queues_[active_key_];
-  if (queue.requests.empty()) return;
+  if (queue.requests.empty()) return forget_if_over(active_key_);
   queue.in_round = true;
   round_.push_back(active_key_);
 }
@@ -67,9 +67,28 @@ IoScheduler::Choice AnticipatoryScheduler::next(Nanos now) {
 }
 
 void AnticipatoryScheduler::completed(const IoRequest& request, Nanos now) {
-  Queue& queue = queues_[key_of(request)];
+  const Key key = key_of(request);
+  Queue& queue = queues_[key];
   --queue.in_device;
   queue.last_done = now;
+  forget_if_over(key);
+}
+
+void AnticipatoryScheduler::ended(std::uint64_t stream) {
+  const Key key{false, stream};
+  const auto found = queues_.find(key);
+  if (found == queues_.end()) return;
+  found->second.ended = true;
+  forget_if_over(key);
+}
+
+void AnticipatoryScheduler::forget_if_over(const Key& key) {
+  const auto found = queues_.find(key);
+  if (found == queues_.end() || !found->second.ended || found->second.in_device > 0 || found->second.in_round ||
+      !found->second.requests.empty() || (active_ && key == active_key_)) {
+    return;
+  }
+  queues_.erase(found);
 }
 
 }  // namespace tutti

@@ -16,6 +16,7 @@ class AnticipatoryScheduler final : public IoScheduler {
   void add(IoRequest& request, Nanos now) override;
   Choice next(Nanos now) override;
   void completed(const IoRequest& request, Nanos now) override;
+  void ended(std::uint64_t stream) override;
 
  private:
   // Background requests of all streams share one queue, as CFQ's asynchronous ones do.
@@ -30,6 +31,7 @@ class AnticipatoryScheduler final : public IoScheduler {
     Nanos last_done;
     Nanos mean_gap;  // between a completion that left it empty and the next request; recent ones count more
     bool seen = false;
+    bool ended = false;
     std::uint32_t in_device = 0;
   };
   static Key key_of(const IoRequest& request) {
@@ -39,6 +41,8 @@ class AnticipatoryScheduler final : public IoScheduler {
   [[nodiscard]] Nanos wait_until(const Queue& queue, Nanos now) const;
   void end_slice();
   bool begin_slice(Nanos now);
+  // Of a stream that has ended and has nothing here.
+  void forget_if_over(const Key& key);
 
   SchedulerOptions options_;
   std::map<Key, Queue> queues_;  // kept when empty: their habits are worth knowing

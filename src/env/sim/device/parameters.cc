@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "env/sim/device/embedded.h"
-#include "env/sim/device/nvme.h"
 
 namespace tutti {
 
@@ -133,6 +132,12 @@ HddParameters default_hdd() {
 SsdParameters default_ssd() {
   SsdParameters parameters;
   read_table(kSsdToml, "ssd", parameters).ignore();
+  return parameters;
+}
+
+HddParameters small_hdd() {
+  HddParameters parameters = default_hdd();
+  read_table(kHdd80Toml, "hdd", parameters).ignore();
   return parameters;
 }
 

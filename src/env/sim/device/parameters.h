@@ -47,6 +47,10 @@ struct SsdParameters {
 // The built-in figures.
 HddParameters default_hdd();
 SsdParameters default_ssd();
+// The disk of the paper on resonant I/O: share/devices/hdd-80gb.toml.
+HddParameters small_hdd();
+// A solid-state device of today: share/devices/nvme.toml.
+SsdParameters default_nvme();
 // Text of a file like share/devices/hdd.toml; keys that are missing keep the built-in value, unknown keys and
 // values out of range are refused with Code::invalid and their name.
 Result<HddParameters> parse_hdd(std::string_view toml);

@@ -23,12 +23,14 @@ std::uint64_t Placement::take(std::uint64_t preferred) {
     --free_;
   }
   ++users_[slot];
+  last_ = slot;
   return slot;
 }
 
 std::uint64_t Placement::place(ObjectId object, Extents& extents, std::uint64_t number) {
   if (extents.empty()) {
     const bool first = std::exchange(any_, true) == false;
+    if (options_.packed) return take(first ? 0 : last_ + 1 + options_.gap / options_.extent);
     if (options_.salt != 0 && (first || !options_.adjacent)) {
       next_start_ = take(mix64(mix64(options_.salt) ^ object.value) % users_.size());
       return next_start_;
@@ -43,6 +45,8 @@ std::uint64_t Placement::place(ObjectId object, Extents& extents, std::uint64_t 
                   std::max<std::uint64_t>(options_.distance / options_.extent, 1);
     return slot;
   }
+  if (options_.fragmented)
+    return take(mix64(mix64(options_.salt) ^ mix64(object.value) ^ number) % users_.size());
   // As far from the nearest extent before (or the first) as in the object.
   auto before = extents.upper_bound(number);
   if (before == extents.begin()) return take(before->second + users_.size() - 1);
@@ -56,6 +60,11 @@ Bytes Placement::locate(ObjectId object, Bytes offset) {
   auto found = extents.find(number);
   if (found == extents.end()) found = extents.emplace(number, place(object, extents, number)).first;
   return options_.start + options_.extent * found->second + offset % options_.extent;
+}
+
+void Placement::place_whole(ObjectId object, Bytes length) {
+  locate(object, Bytes());
+  for (Bytes offset = options_.extent; offset < length; offset += options_.extent) locate(object, offset);
 }
 
 void Placement::remove(ObjectId object) {

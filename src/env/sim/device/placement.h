@@ -26,6 +26,9 @@ struct PlacementOptions {
   std::uint64_t salt = 0;  // not 0: objects start where a hash of it and their id says
   bool adjacent =
       false;  // the first object starts where the salt says, the next ones behind it, whatever `distance`
+  bool fragmented = false;  // with a salt: every extent lies anywhere, so that objects do not grow contiguously
+  bool packed = false;  // the first object starts at `start`, each next one `gap` behind the end of the one before
+  Bytes gap;
 };
 
 class Placement {
@@ -36,6 +39,8 @@ class Placement {
   Bytes locate(ObjectId object, Bytes offset);
   // How many bytes from `offset` on lie in one piece, at least up to the end of the extent.
   [[nodiscard]] Bytes contiguous(Bytes offset) const { return options_.extent - offset % options_.extent; }
+  // All extents of an object of this length, one behind the other where they are free.
+  void place_whole(ObjectId object, Bytes length);
   void remove(ObjectId object);
 
  private:
@@ -48,7 +53,8 @@ class Placement {
   std::vector<std::uint32_t> users_;  // of each extent
   std::uint64_t free_;
   std::uint64_t next_start_ = 0;
-  bool any_ = false;  // an object was placed
+  bool any_ = false;         // an object was placed
+  std::uint64_t last_ = 0;  // extent that was taken
 };
 
 }  // namespace tutti

@@ -38,6 +38,11 @@ DeviceQueue::Job& DeviceQueue::submit(const IoDescription& what, std::coroutine_
   return job;
 }
 
+void DeviceQueue::end_stream(std::uint64_t stream) {
+  scheduler_->ended(stream);
+  if (pending_ > 0) dispatch(clock_.now());
+}
+
 void DeviceQueue::Job::done(Timer* self) {
   auto& job = *static_cast<Job*>(self);
   job.queue.finish(job);

@@ -54,6 +54,9 @@ class DeviceQueue {
     return Awaiter(*this, what);
   }
 
+  // Nothing more comes of the stream.
+  void end_stream(std::uint64_t stream);
+
   [[nodiscard]] Device& device() { return *device_; }
   [[nodiscard]] const DeviceStatistics& statistics() const { return statistics_; }
   [[nodiscard]] Motion motion() const { return device_->motion(); }

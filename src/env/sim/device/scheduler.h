@@ -45,6 +45,8 @@ class IoScheduler {
   virtual Choice next(Nanos now) = 0;
   // The device has done one that next() returned.
   virtual void completed(const IoRequest& request, Nanos now) = 0;
+  // Nothing more comes of the stream: nobody need wait for it.
+  virtual void ended(std::uint64_t /*stream*/) {}
 };
 
 struct SchedulerOptions {

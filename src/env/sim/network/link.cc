@@ -46,13 +46,39 @@ void Hop::launch(Link& link, std::size_t to, std::uint64_t bytes) {
   fabric.executor.arm(*this, target.last_arrival);
 }
 
+// Fills the gaps from `begin` on.
+Nanos Reception::take(Nanos begin, Nanos needed) {
+  Nanos end = begin;
+  std::size_t first = busy_.size();  // of those that the new interval touches
+  while (first > 0 && busy_[first - 1].end >= begin) --first;
+  std::size_t last = first;
+  for (; last < busy_.size(); ++last) {
+    const Interval& each = busy_[last];
+    if (each.begin > end) {
+      const Nanos gap = each.begin - end;
+      if (gap > needed) break;
+      needed -= gap;
+    }
+    end = std::max(end, each.end);
+  }
+  end += needed;
+  if (last == first) {
+    busy_.insert(busy_.begin() + static_cast<std::ptrdiff_t>(first), Interval{begin, end});
+  } else {
+    busy_[first] = {std::min(busy_[first].begin, begin), std::max(busy_[last - 1].end, end)};
+    busy_.erase(busy_.begin() + static_cast<std::ptrdiff_t>(first) + 1,
+                busy_.begin() + static_cast<std::ptrdiff_t>(last));
+  }
+  if (busy_.size() > kMost) busy_.erase(busy_.begin());
+  return end;
+}
+
 // The last byte is here. The receiving card took the first when it was free, at the earliest when it came.
 void Hop::arrive() {
   Node& node = *link_->ends[to_].node;
   const Nanos now = link_->fabric.simulation.now();
   const Nanos needed = link_->path.stretch(node.wire_time(bytes_));
-  const Nanos done = std::max(std::max(node.receive_free, now - on_wire_) + needed, now);
-  node.receive_free = done;
+  const Nanos done = std::max(node.reception.take(now - on_wire_, needed), now);
   ++node.traffic.messages_received;
   node.traffic.bytes_received += Bytes(bytes_);
   received_ = true;
@@ -81,6 +107,7 @@ bool sleeps(Packet& packet) {
   if (packet.woken || jitter == 0) return false;
   packet.woken = true;
   End& end = packet.link->ends[packet.to];
+  if (end.polls) return false;
   const Nanos woken =
       fabric.simulation.now() + Nanos(static_cast<std::int64_t>(fabric.random.below(jitter + 1)));
   end.last_wake = std::max(end.last_wake, woken);

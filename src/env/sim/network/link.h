@@ -24,6 +24,23 @@ struct Link;
 inline constexpr std::uint64_t kFrameHeader = 32;  // bytes that a frame costs beside its payload
 inline constexpr std::uint64_t kControlBytes = 64;
 
+// When the receiving side of a card is busy. Messages of different senders come packet by packet: a small one that comes in the
+// middle of a large one takes its own time and no more, whichever ends first.
+class Reception {
+ public:
+  // A message whose first byte came at `begin` takes so much of the card's time. When the card has all of it.
+  Nanos take(Nanos begin, Nanos needed);
+  void clear() { busy_.clear(); }
+
+ private:
+  struct Interval {
+    Nanos begin;
+    Nanos end;
+  };
+  static constexpr std::size_t kMost = 64;  // older ones are forgotten: nothing that began before them is still to come
+  std::vector<Interval> busy_;              // apart, ascending
+};
+
 // One node's card and what is reachable on the node.
 struct Node {
   NodeId id = 0;
@@ -31,7 +48,7 @@ struct Node {
   NicModel nic;
   std::uint64_t nanos_per_byte_q20 = 0;  // fixed point with 20 bits of fraction
   Nanos transmit_free;
-  Nanos receive_free;
+  Reception reception;
   NodeTraffic traffic;
   std::map<std::string, SimListener*, std::less<>> listeners;
   Peer peer;
@@ -123,6 +140,7 @@ struct End {
   Peer peer;            // who is at the other side
   bool closed = false;  // by its user
   bool lost = false;    // by the other side, a cut or a crash
+  bool polls = false;   // its process need not be woken
   Nanos last_arrival;   // nothing arrives before this: order
   Nanos last_wake;      // no frame reaches its process before this: order
   std::uint64_t unread = 0;

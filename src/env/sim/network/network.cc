@@ -12,8 +12,8 @@ namespace sim {
 
 class SimListener final : public Listener {
  public:
-  SimListener(Fabric& fabric, Node& node, std::string name)
-      : node_(&node), name_(std::move(name)), arrived_(fabric.executor) {}
+  SimListener(Fabric& fabric, Node& node, std::string name, bool polls)
+      : node_(&node), name_(std::move(name)), polls_(polls), arrived_(fabric.executor) {}
   ~SimListener() override {
     if (node_ != nullptr) node_->listeners.erase(name_);
   }
@@ -35,6 +35,7 @@ class SimListener final : public Listener {
     waiting_.push_back(std::move(connection));
     arrived_.set();
   }
+  [[nodiscard]] bool polls() const { return polls_; }
   // The node is down.
   void break_off() {
     node_ = nullptr;
@@ -45,6 +46,7 @@ class SimListener final : public Listener {
  private:
   Node* node_;
   std::string name_;
+  bool polls_;
   std::deque<std::unique_ptr<Connection>> waiting_;
   Event arrived_;
 };
@@ -72,7 +74,7 @@ Result<Address> parse(const Fabric& fabric, const std::string& text) {
 }
 
 Task<Result<std::unique_ptr<Connection>>> connect_from(Fabric& fabric, Node& from, Peer identity,
-                                                       std::string text) {
+                                                       bool polls, std::string text) {
   const Result<Address> address = parse(fabric, text);
   if (!address.ok()) co_return address.status();
   Node& to = *fabric.nodes[address->node];
@@ -90,6 +92,8 @@ Task<Result<std::unique_ptr<Connection>>> connect_from(Fabric& fabric, Node& fro
     const LinkRef link(new Link(fabric, path, from, to));  // NOLINT(cppcoreguidelines-owning-memory): counted
     link->ends[0].peer = to.peer;
     link->ends[1].peer = std::move(identity);
+    link->ends[0].polls = polls;
+    link->ends[1].polls = listener->second->polls();
     mine = make_connection(link, 0);
     listener->second->add(make_connection(link, 1));
   }
@@ -101,10 +105,11 @@ Task<Result<std::unique_ptr<Connection>>> connect_from(Fabric& fabric, Node& fro
 class NodeNetwork final : public Network {
  public:
   NodeNetwork(Fabric& fabric, Node& node) : fabric_(fabric), node_(node) {}
-  NodeNetwork(Fabric& fabric, Node& node, Peer peer) : fabric_(fabric), node_(node), peer_(std::move(peer)) {}
+  NodeNetwork(Fabric& fabric, Node& node, Peer peer, bool polls)
+      : fabric_(fabric), node_(node), peer_(std::move(peer)), polls_(polls) {}
 
   Task<Result<std::unique_ptr<Connection>>> connect(const std::string& address) override {
-    return connect_from(fabric_, node_, peer_ ? *peer_ : node_.peer, address);
+    return connect_from(fabric_, node_, peer_ ? *peer_ : node_.peer, polls_, address);
   }
 
   Result<std::unique_ptr<Listener>> listen(const std::string& address) override {
@@ -117,7 +122,7 @@ class NodeNetwork final : public Network {
     if (node_.listeners.contains(parsed->name)) {
       return Status(Code::exists, "listen at " + address + ": somebody listens there already");
     }
-    auto listener = std::make_unique<SimListener>(fabric_, node_, parsed->name);
+    auto listener = std::make_unique<SimListener>(fabric_, node_, parsed->name, polls_);
     node_.listeners.emplace(parsed->name, listener.get());
     return std::unique_ptr<Listener>(std::move(listener));
   }
@@ -126,6 +131,7 @@ class NodeNetwork final : public Network {
   Fabric& fabric_;
   Node& node_;
   std::optional<Peer> peer_;
+  bool polls_ = false;
 };
 
 }  // namespace
@@ -150,8 +156,8 @@ NodeId SimNetwork::add_node(const NicModel& nic) {
 std::size_t SimNetwork::size() const { return fabric_->nodes.size(); }
 Network& SimNetwork::node(NodeId node) { return *fabric_->networks.at(node); }
 void SimNetwork::set_peer(NodeId node, Peer peer) { fabric_->nodes.at(node)->peer = std::move(peer); }
-std::unique_ptr<Network> SimNetwork::process(NodeId node, Peer peer) {
-  return std::make_unique<sim::NodeNetwork>(*fabric_, *fabric_->nodes.at(node), std::move(peer));
+std::unique_ptr<Network> SimNetwork::process(NodeId node, Peer peer, bool polls) {
+  return std::make_unique<sim::NodeNetwork>(*fabric_, *fabric_->nodes.at(node), std::move(peer), polls);
 }
 std::string SimNetwork::address(NodeId node, std::string_view name) {
   return "sim:" + std::to_string(node) + "/" + std::string(name);
@@ -199,7 +205,8 @@ void SimNetwork::down(NodeId id) {
 void SimNetwork::up(NodeId id) {
   sim::Node& node = *fabric_->nodes.at(id);
   node.up = true;
-  node.transmit_free = node.receive_free = fabric_->simulation.now();
+  node.transmit_free = fabric_->simulation.now();
+  node.reception.clear();
 }
 
 }  // namespace tutti

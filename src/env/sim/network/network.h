@@ -28,7 +28,7 @@ struct FabricOptions {
   // Bulk bytes are charged for but not copied; what the receiver sees is whatever was there. For experiments.
   bool phantom_data = false;
   // A frame that has arrived waits for its process to run: 0 to so much, uniform, in order within a connection. Bulk
-  // transfers are one-sided and do not wait.
+  // transfers are one-sided and do not wait, nor do frames for a process that polls.
   Nanos wake_jitter;
   // How long until both ends of a cut connection learn of it.
   Nanos detection_delay = 2_s;
@@ -65,8 +65,8 @@ class SimNetwork {
   Network& node(NodeId node);
   // Who connections made from node(id) from now on claim to be.
   void set_peer(NodeId node, Peer peer);
-  // A network of another process on the node, with an identity of its own.
-  std::unique_ptr<Network> process(NodeId node, Peer peer);
+  // A network of another process on the node, with an identity of its own. One that `polls` need not be woken.
+  std::unique_ptr<Network> process(NodeId node, Peer peer, bool polls = false);
   static std::string address(NodeId node, std::string_view name);
 
   // Also for experiments that slow one node down while it runs.

@@ -7,6 +7,8 @@ namespace tutti {
 namespace {
 // Write-backs handed to the scheduler at a time, so that it has something to sort.
 constexpr std::size_t kWriteBacks = 64;
+// Of a read in many extents, what is asked for before any of it goes on.
+constexpr Bytes kStretch = 1_MiB;
 
 Bytes part_of(Bytes size, double ratio) {
   return Bytes(static_cast<std::uint64_t>(static_cast<double>(size.count()) * ratio));
@@ -51,9 +53,32 @@ Task<Result<Bytes>> DeviceStore::length_of(ObjectId object) {
   co_return **length;
 }
 
+DeviceStore::Stream DeviceStore::stream_for(ObjectId object, std::uint64_t origin) {
+  auto stream = std::make_shared<StreamState>();
+  stream->number = object.value;
+  if (options_.stream == StreamKind::client) stream->number = origin;
+  if (options_.stream == StreamKind::operation) {
+    stream->number = next_stream_++;
+    stream->ends = true;
+  }
+  return stream;
+}
+
+// Of what no operation does.
+DeviceStore::Stream DeviceStore::file_stream(ObjectId object) {
+  auto stream = std::make_shared<StreamState>();
+  stream->number = object.value;
+  return stream;
+}
+
+void DeviceStore::end(const Stream& stream) {
+  stream->over = true;
+  if (stream->ends) queue_.end_stream(stream->number);
+}
+
 // Inodes lie at the begin of a block group, the data of their files behind: half a group away on average. With a cache of
 // size 0 nothing is kept, nor are inodes modelled.
-Task<void> DeviceStore::need_inode(ObjectId object) {
+Task<void> DeviceStore::need_inode(ObjectId object, Stream stream) {
   const ObjectRef state = this->state(object);
   if (!options_.inodes || options_.cache.size == Bytes()) co_return;
   while (!state->inode && state->inode_read) {
@@ -77,7 +102,7 @@ Task<void> DeviceStore::need_inode(ObjectId object) {
   };
   const Reading reading(*state, clock_.executor());
   IoDescription what;
-  what.stream = object.value;
+  what.stream = stream->number;
   what.address = placement_.locate(object, Bytes()) + options_.placement.extent / 2;
   what.length = Bytes(kCachePage);
   co_await queue_.io(what);
@@ -92,7 +117,24 @@ bool DeviceStore::cold(ObjectId object) const {
 
 Task<void> DeviceStore::warm(ObjectId object) {
   const Result<Bytes> length = co_await length_of(object);
-  if (length.ok() && *length > Bytes()) co_await need_inode(object);
+  if (!length.ok() || *length == Bytes()) co_return;
+  const Stream stream = stream_for(object, 0);
+  co_await need_inode(object, stream);
+  end(stream);
+}
+
+Task<void> DeviceStore::prefetch(ObjectId object, std::span<const Extent> extents) {
+  const Result<Bytes> known = co_await length_of(object);
+  if (!known.ok() || *known == Bytes() || options_.cache.size == Bytes()) co_return;
+  const Stream stream = stream_for(object, 0);
+  co_await need_inode(object, stream);
+  const auto pages = [](Bytes bytes) { return (bytes.count() + kCachePage - 1) / kCachePage; };
+  for (const Extent& extent : extents) {
+    const Bytes stop = std::min(*known, extent.end());
+    if (extent.offset < stop)
+      co_await cached_read(object, extent.offset.count() / kCachePage, pages(stop), pages(*known), stream);
+  }
+  end(stream);
 }
 
 void DeviceStore::drop_caches() {
@@ -100,15 +142,17 @@ void DeviceStore::drop_caches() {
   for (auto& [id, object] : objects_) object->inode = false;
 }
 
-Task<void> DeviceStore::device_io(ObjectId object, Bytes from, Bytes to, bool write, bool background) {
+Task<void> DeviceStore::device_io(ObjectId object, Bytes from, Bytes to, bool write, bool background,
+                                  Stream stream) {
   while (from < to) {
     IoDescription what;
     what.write = write;
     what.through = write && writes_through();
     what.background = background;
-    what.stream = object.value;
+    what.stream = stream->number;
     what.address = placement_.locate(object, from);
     what.length = std::min({to - from, placement_.contiguous(from), options_.largest_request});
+    if (told_) told_(what);
     co_await queue_.io(what);
     if (write) in_device_cache_ = true;
     from += what.length;
@@ -132,64 +176,84 @@ StoreTraits DeviceStore::traits() const {
   return traits;
 }
 
-// One extent after the other: the device is asked for the next when the bytes of the last are on their way.
+// The device is asked for one extent after the other; the bytes of many are one stream, which goes on when a stretch of it
+// is there. A thread that serves one operation reads all of it before the bytes travel.
 Task<Result<ReadResult>> DeviceStore::read(ObjectId object, std::span<const Extent> extents, Sink& sink) {
   ReadResult result;
   Bytes begin;
-  for (const Extent& extent : extents) {
+  const Stream stream = stream_for(object, sink.origin());
+  const Bytes stretch = options_.stream == StreamKind::operation ? Bytes::max() : kStretch;
+  while (!extents.empty()) {
+    std::size_t count = 0;
+    Bytes length;
+    do {
+      TUTTI_CO_TRY(co_await fetch(object, extents[count], stream));
+      length += extents[count++].length;
+    } while (count < extents.size() && extents[count].length <= stretch - std::min(stretch, length));
+    if (count == extents.size()) end(stream);
     PartSink part(sink, begin);
-    const Result<Bytes> got = co_await read_extent(object, extent, part);
+    const Result<ReadResult> got = co_await inner_.read(object, extents.first(count), part);
     if (!got.ok()) co_return got.status();
-    result.bytes += *got;
-    if (*got < extent.length) result.end = std::min(result.end, extent.offset + *got);
-    begin += extent.length;
+    result.bytes += got->bytes;
+    result.end = std::min(result.end, got->end);
+    begin += length;
+    extents = extents.subspan(count);
   }
   co_return result;
 }
 
 Task<Status> DeviceStore::write(ObjectId object, std::span<const Extent> extents, Source& source) {
-  Bytes begin;
-  for (const Extent& extent : extents) {
-    PartSource part(source, begin);
-    TUTTI_CO_TRY(co_await write_extent(object, extent, part));
-    begin += extent.length;
+  const Result<Bytes> known = co_await length_of(object);
+  if (!known.ok()) co_return known.status();
+  const Stream stream = stream_for(object, source.origin());
+  if (*known > Bytes()) {
+    co_await need_inode(object, stream);
+  } else {
+    state(object)->inode = true;  // it is made now
   }
-  co_return Status();
+  Status status = co_await inner_.write(object, extents, source);
+  const auto empty = [](const Extent& extent) { return extent.length == Bytes(); };
+  if (!status.ok() || std::all_of(extents.begin(), extents.end(), empty)) {
+    state(object)->length.reset();  // a failed write may have grown the object
+  } else {
+    for (const Extent& extent : extents) co_await take_over(object, extent, *known, stream);
+  }
+  end(stream);
+  co_return status;
 }
 
-Task<Result<Bytes>> DeviceStore::read_extent(ObjectId object, Extent extent, Sink& sink) {
+Task<Status> DeviceStore::fetch(ObjectId object, Extent extent, Stream stream) {
   const auto [offset, length] = extent;
   const Result<Bytes> known = co_await length_of(object);
   if (!known.ok()) co_return known.status();
   const Bytes end = offset < *known ? std::min(*known, offset + std::min(length, *known - offset)) : offset;
-  if (offset < end) {
-    statistics_.read += end - offset;
-    co_await need_inode(object);
-    if (options_.cache.size == Bytes()) {
-      co_await device_io(object, offset, end, false, false);
-    } else {
-      const auto pages = [](Bytes bytes) { return (bytes.count() + kCachePage - 1) / kCachePage; };
-      co_await cached_read(object, offset.count() / kCachePage, pages(end), pages(*known));
-    }
+  if (offset == end) co_return Status();
+  statistics_.read += end - offset;
+  co_await need_inode(object, stream);
+  if (options_.cache.size == Bytes()) {
+    co_await device_io(object, offset, end, false, false, stream);
+  } else {
+    const auto pages = [](Bytes bytes) { return (bytes.count() + kCachePage - 1) / kCachePage; };
+    co_await cached_read(object, offset.count() / kCachePage, pages(end), pages(*known), stream);
   }
-  co_return co_await inner_.read(object, offset, length, sink);
+  co_return Status();
 }
 
 Task<void> DeviceStore::cached_read(ObjectId object, std::uint64_t first, std::uint64_t end,
-                                    std::uint64_t end_of_object) {
+                                    std::uint64_t end_of_object, Stream stream) {
   bool waited = false;
   for (std::uint64_t page = first; page < end;) {
     const ObjectRef state = this->state(object);  // another one if the object was removed during a wait
     const PageCache::Run run = cache_.look(object, page, end - page);
     if (run.state == PageCache::State::missing) {
-      start_window(object, state, page, end - page, end_of_object);
+      start_window(object, state, page, end - page, end_of_object, stream);
       waited = true;
       continue;
     }
     // Passing the marker starts the next window, before waiting for this one.
     const std::uint64_t marker = state->read_ahead.marker();
     if (state->read_ahead.active() && marker >= page && marker < page + run.count && marker < end_of_object) {
-      start_window(object, state, marker, end - marker, end_of_object);
+      start_window(object, state, marker, end - marker, end_of_object, stream);
     }
     if (run.state == PageCache::State::pending) {
       waited = true;
@@ -204,35 +268,36 @@ Task<void> DeviceStore::cached_read(ObjectId object, std::uint64_t first, std::u
 
 // Reads the window that read-ahead wants, and at least something from a missing `page` on.
 void DeviceStore::start_window(ObjectId object, const ObjectRef& state, std::uint64_t page,
-                               std::uint64_t wanted, std::uint64_t end) {
+                               std::uint64_t wanted, std::uint64_t end, const Stream& stream) {
   const std::uint64_t most = options_.cache.read_ahead.count() / kCachePage;
   const ReadAhead::Window window = state->read_ahead.next(page, wanted, most);
   const std::uint64_t stop = std::min(window.first + window.count, end);
   for (std::uint64_t at = window.first; at < stop;) {
     const PageCache::Run run = cache_.look(object, at, stop - at);
-    if (run.state == PageCache::State::missing) start_fetch(object, state, at, run.count);
+    if (run.state == PageCache::State::missing) start_fetch(object, state, at, run.count, stream);
     at += run.count;
   }
   // The window may lie ahead of a page that was evicted from an earlier one.
   const PageCache::Run run = cache_.look(object, page, wanted);
-  if (run.state == PageCache::State::missing) start_fetch(object, state, page, run.count);
+  if (run.state == PageCache::State::missing) start_fetch(object, state, page, run.count, stream);
 }
 
 void DeviceStore::start_fetch(ObjectId object, const ObjectRef& state, std::uint64_t first,
-                              std::uint64_t count) {
+                              std::uint64_t count, const Stream& stream) {
   const PageCache::Range range{object, first, count};
   cache_.begin_fetch(range);
   state->fetches.push_back(std::make_shared<Fetch>(clock_.executor(), range));
-  scope_.spawn(run_fetch(state, state->fetches.back()));
+  scope_.spawn(run_fetch(state, state->fetches.back(), stream));
 }
 
-Task<void> DeviceStore::run_fetch(ObjectRef state, std::shared_ptr<Fetch> fetch) {
+Task<void> DeviceStore::run_fetch(ObjectRef state, std::shared_ptr<Fetch> fetch, Stream stream) {
   const PageCache::Range range = fetch->range;
   const Bytes from(range.first * kCachePage);
-  co_await device_io(range.object, from, from + Bytes(range.count * kCachePage), false, false);
+  co_await device_io(range.object, from, from + Bytes(range.count * kCachePage), false, false, stream);
   cache_.end_fetch(range);
   std::erase(state->fetches, fetch);
   fetch->done.set();
+  if (stream->over) end(stream);
 }
 
 Task<void> DeviceStore::wait_pending(ObjectRef state, std::uint64_t page) {
@@ -244,36 +309,22 @@ Task<void> DeviceStore::wait_pending(ObjectRef state, std::uint64_t page) {
   }
 }
 
-Task<Status> DeviceStore::write_extent(ObjectId object, Extent extent, Source& source) {
+Task<void> DeviceStore::take_over(ObjectId object, Extent extent, Bytes old_length, Stream stream) {
   const auto [offset, length] = extent;
-  const Result<Bytes> known = co_await length_of(object);
-  if (!known.ok()) co_return known.status();
-  if (*known > Bytes()) {
-    co_await need_inode(object);
-  } else {
-    state(object)->inode = true;  // it is made now
-  }
-  Status status = co_await inner_.write(object, offset, length, source);
-  if (length == Bytes() || !status.ok()) {
-    state(object)->length.reset();  // a failed write may have grown the object
-    co_return status;
-  }
+  if (length == Bytes()) co_return;
   const ObjectRef state = this->state(object);
-  state->length = std::max(state->length.value_or(*known), offset + length);
+  state->length = std::max(state->length.value_or(old_length), offset + length);
   statistics_.written += length;
-  if (options_.cache.size == Bytes()) {
-    co_await device_io(object, offset, offset + length, true, false);
-    co_return status;
-  }
-  co_await read_partial_pages(object, offset, length, *known);
+  if (options_.cache.size == Bytes())
+    co_return co_await device_io(object, offset, offset + length, true, false, stream);
+  co_await read_partial_pages(object, offset, length, old_length, stream);
   const std::uint64_t first = offset.count() / kCachePage;
   const std::uint64_t last = (offset + length - Bytes(1)).count() / kCachePage;
   const PageCache::Range range{object, first, last - first + 1};
   cache_.write(range, clock_.now());
   if (writes_through()) {
     cache_.clean(range);
-    co_await device_io(object, offset, offset + length, true, false);
-    co_return status;
+    co_return co_await device_io(object, offset, offset + length, true, false, stream);
   }
   if (should_flush()) {
     start_flusher();
@@ -281,11 +332,11 @@ Task<Status> DeviceStore::write_extent(ObjectId object, Extent extent, Source& s
     clock_.executor().arm(expire_, cache_.oldest_dirty() + options_.cache.dirty_expire);
   }
   co_await throttle();
-  co_return status;
 }
 
 // A page that is written in part, and held something before, has to be read first.
-Task<void> DeviceStore::read_partial_pages(ObjectId object, Bytes offset, Bytes length, Bytes old_length) {
+Task<void> DeviceStore::read_partial_pages(ObjectId object, Bytes offset, Bytes length, Bytes old_length,
+                                           Stream stream) {
   const Bytes end = offset + length;
   for (const Bytes edge : {offset, end}) {
     if (edge.count() % kCachePage == 0) continue;
@@ -296,7 +347,7 @@ Task<void> DeviceStore::read_partial_pages(ObjectId object, Bytes offset, Bytes 
     while (cache_.look(object, page, 1).state != PageCache::State::present) {
       const ObjectRef state = this->state(object);
       if (cache_.look(object, page, 1).state == PageCache::State::missing)
-        start_fetch(object, state, page, 1);
+        start_fetch(object, state, page, 1, stream);
       co_await wait_pending(state, page);
     }
   }
@@ -353,7 +404,7 @@ void DeviceStore::start_write_back(const ObjectRef& state, const PageCache::Rang
 Task<void> DeviceStore::write_back(ObjectRef state, PageCache::Range range, bool background) {
   const Bytes from(range.first * kCachePage);
   const Bytes bytes(range.count * kCachePage);
-  co_await device_io(range.object, from, from + bytes, true, background);
+  co_await device_io(range.object, from, from + bytes, true, background, file_stream(range.object));
   writing_back_ -= bytes;
   if (--state->writing_back == 0) state->written.set();
   slots_.release();
@@ -427,6 +478,29 @@ Task<Result<std::optional<Bytes>>> DeviceStore::locate(ObjectId object, Bytes of
   if (!length.ok()) co_return length.status();
   if (!*length) co_return std::optional<Bytes>();
   co_return std::optional<Bytes>(placement_.locate(object, offset));
+}
+
+std::optional<DeviceStretch> DeviceStore::probe(ObjectId object, Extent extent, bool write) {
+  if (extent.length == Bytes()) return DeviceStretch();
+  const auto found = objects_.find(object);
+  if (write || options_.cache.size == Bytes() || found == objects_.end())
+    return DeviceStretch{placement_.locate(object, extent.offset), extent.length};
+  // Where a page is missing, or read-ahead goes on because its marker is passed.
+  const std::uint64_t first = extent.offset.count() / kCachePage;
+  const std::uint64_t end = (extent.end().count() + kCachePage - 1) / kCachePage;
+  const ReadAhead& ahead = found->second->read_ahead;
+  for (std::uint64_t page = first; page < end;) {
+    const PageCache::Run run = cache_.look(object, page, end - page);
+    if (run.state == PageCache::State::missing)
+      return DeviceStretch{placement_.locate(object, Bytes(page * kCachePage)), Bytes((end - page) * kCachePage)};
+    if (ahead.active() && ahead.marker() >= page && ahead.marker() < page + run.count) {
+      const Bytes next(ahead.window_end() * kCachePage);
+      const Bytes length = found->second->length.value_or(Bytes());
+      if (next < length) return DeviceStretch{placement_.locate(object, next), extent.length};
+    }
+    page += run.count;
+  }
+  return DeviceStretch();
 }
 
 Task<Result<std::vector<ObjectId>>> DeviceStore::list() { return inner_.list(); }

@@ -9,10 +9,11 @@
 //
 // Metadata operations (length, list, remove) take no time; but the inode of an object that exists and is used for the
 // first time, or after drop_caches(), is read from its block group first. The wrapped store and the clock must outlive this,
-// and nobody else may change the wrapped store. The device has one stream for each object.
+// and nobody else may change the wrapped store.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -27,7 +28,12 @@
 
 namespace tutti {
 
+// What the scheduler under the store takes for one stream. A server that serves each operation with a thread of its own
+// shows its kernel a stream that ends with the operation.
+enum class StreamKind : std::uint8_t { file, operation, client };
+
 struct DeviceStoreOptions {
+  StreamKind stream = StreamKind::file;
   PageCacheOptions cache;
   PlacementOptions placement;
   Bytes largest_request = 512_KiB;  // what goes to the device at once
@@ -60,8 +66,14 @@ class DeviceStore final : public Store {
   // The place on the modelled device; nothing if the object does not exist.
   [[nodiscard]] std::uint64_t losses(ObjectId object) const override { return inner_.losses(object); }
   Task<Result<std::optional<Bytes>>> locate(ObjectId object, Bytes offset) override;
+  // Tells what is in the page cache, and where read-ahead goes.
+  std::optional<DeviceStretch> probe(ObjectId object, Extent extent, bool write) override;
+  // The object gets all its places on the device now, as a file of this length has them.
+  void place_whole(ObjectId object, Bytes length) { placement_.place_whole(object, length); }
+  [[nodiscard]] Bytes address(ObjectId object, Bytes offset) { return placement_.locate(object, offset); }
   [[nodiscard]] bool cold(ObjectId object) const override;
   Task<void> warm(ObjectId object) override;
+  Task<void> prefetch(ObjectId object, std::span<const Extent> extents) override;
   SharedObject share(ObjectId /*object*/) override { return {}; }
   [[nodiscard]] const StoreIdentity& identity() const override { return inner_.identity(); }
   Status bind(const Uuid& metadata) override { return inner_.bind(metadata); }
@@ -80,6 +92,8 @@ class DeviceStore final : public Store {
   // keeps. No operation may be under way.
   void power_loss();
 
+  // Told of everything that the device is asked for, when it is.
+  void on_io(std::function<void(const IoDescription&)> told) { told_ = std::move(told); }
   [[nodiscard]] const DeviceStatistics& device_statistics() const { return queue_.statistics(); }
   [[nodiscard]] Motion device_motion() const { return queue_.motion(); }
   [[nodiscard]] const DeviceStoreStatistics& statistics() const { return statistics_; }
@@ -109,25 +123,39 @@ class DeviceStore final : public Store {
     DeviceStore& store;
   };
 
-  Task<Result<Bytes>> read_extent(ObjectId object, Extent extent, Sink& sink);
-  Task<Status> write_extent(ObjectId object, Extent extent, Source& source);
+  // Shared by an operation and what it has set going.
+  struct StreamState {
+    std::uint64_t number = 0;
+    bool ends = false;  // with the operation
+    bool over = false;
+  };
+  using Stream = std::shared_ptr<StreamState>;
+  Stream stream_for(ObjectId object, std::uint64_t origin);
+  static Stream file_stream(ObjectId object);
+  // The operation asks the device for nothing more.
+  void end(const Stream& stream);
+  // What the device has to do for an extent: before it is read from the wrapped store, and after it was written there, to
+  // an object that was `old_length` long.
+  Task<Status> fetch(ObjectId object, Extent extent, Stream stream);
+  Task<void> take_over(ObjectId object, Extent extent, Bytes old_length, Stream stream);
   ObjectRef state(ObjectId object);
   Task<Result<Bytes>> length_of(ObjectId object);
-  Task<void> need_inode(ObjectId object);
-  Task<void> device_io(ObjectId object, Bytes from, Bytes to, bool write, bool background);
+  Task<void> need_inode(ObjectId object, Stream stream);
+  Task<void> device_io(ObjectId object, Bytes from, Bytes to, bool write, bool background, Stream stream);
   // Whatever the device has in its own cache goes to the medium.
   Task<void> flush_device();
   [[nodiscard]] bool writes_through() const {
     return options_.cache.size > Bytes() && dirty_limit_ == Bytes();
   }
   Task<void> cached_read(ObjectId object, std::uint64_t first, std::uint64_t end,
-                         std::uint64_t end_of_object);
+                         std::uint64_t end_of_object, Stream stream);
   void start_window(ObjectId object, const ObjectRef& state, std::uint64_t page, std::uint64_t wanted,
-                    std::uint64_t end);
-  void start_fetch(ObjectId object, const ObjectRef& state, std::uint64_t first, std::uint64_t count);
-  Task<void> run_fetch(ObjectRef state, std::shared_ptr<Fetch> fetch);
+                    std::uint64_t end, const Stream& stream);
+  void start_fetch(ObjectId object, const ObjectRef& state, std::uint64_t first, std::uint64_t count,
+                   const Stream& stream);
+  Task<void> run_fetch(ObjectRef state, std::shared_ptr<Fetch> fetch, Stream stream);
   Task<void> wait_pending(ObjectRef state, std::uint64_t page);
-  Task<void> read_partial_pages(ObjectId object, Bytes offset, Bytes length, Bytes old_length);
+  Task<void> read_partial_pages(ObjectId object, Bytes offset, Bytes length, Bytes old_length, Stream stream);
   Task<void> throttle();
   void start_flusher();
   [[nodiscard]] bool should_flush() const;
@@ -148,9 +176,11 @@ class DeviceStore final : public Store {
   Bytes writing_back_;
   bool in_device_cache_ = false;  // something was written since the last flush of the device
   bool flushing_ = false;
+  std::uint64_t next_stream_ = std::uint64_t{1} << 63U;  // of operations: unlike any object
   Event drained_;  // set while writers may go on
   Semaphore slots_;
   DeviceStoreStatistics statistics_;
+  std::function<void(const IoDescription&)> told_;
   ExpireTimer expire_;
   Scope scope_;
 };

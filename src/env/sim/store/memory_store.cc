@@ -13,6 +13,16 @@ constexpr std::uint64_t kAtom = 512;
 constexpr std::uint64_t kSectors = kPage / kSector;
 // What a source or sink is given at once.
 constexpr std::uint64_t kPiece = 1U << 20U;
+
+// The largest piece of the stream that the extents are.
+std::uint64_t piece_of(std::span<const Extent> extents) {
+  std::uint64_t bytes = 0;
+  for (const Extent& extent : extents) {
+    bytes += std::min(extent.length.count(), kPiece);
+    if (bytes >= kPiece) return kPiece;
+  }
+  return bytes;
+}
 }  // namespace
 
 // Bytes as written, and for each sector written since the last sync (a bit of `unsynced`) what it held at
@@ -38,67 +48,63 @@ MemoryStore::MemoryStore(const MemoryStoreOptions& options, Random random)
 }
 MemoryStore::~MemoryStore() = default;
 
+// All extents are one stream: as much of it as a piece holds goes at once, however many extents that is.
 Task<Result<ReadResult>> MemoryStore::read(ObjectId object, std::span<const Extent> extents, Sink& sink) {
   ReadResult result;
-  Bytes begin;
-  for (const Extent& extent : extents) {
-    const Result<Bytes> got = co_await read_extent(object, extent, begin, sink);
-    if (!got.ok()) co_return got.status();
-    result.bytes += *got;
-    if (*got < extent.length) result.end = std::min(result.end, extent.offset + *got);
-    begin += extent.length;
+  std::unique_ptr<std::byte[]> buffer;
+  if (!options_.phantom) buffer = std::make_unique_for_overwrite<std::byte[]>(piece_of(extents));
+  std::byte* const place = options_.phantom ? scratch_.get() : buffer.get();
+  for (ExtentWalk walk(extents); !walk.done();) {
+    // Looked up for each piece: the sink may wait, and the object change meanwhile.
+    const auto found = objects_.find(object);
+    const std::uint64_t length = found == objects_.end() ? 0 : found->second.length;
+    const Bytes begin = walk.at();
+    std::uint64_t filled = 0;
+    while (!walk.done() && filled < kPiece && walk.front().offset.count() < length) {
+      const Extent rest = walk.front();
+      const std::uint64_t inside = std::min(rest.length.count(), length - rest.offset.count());
+      const std::uint64_t step = std::min(inside, kPiece - filled);
+      if (!options_.phantom) read_piece(found->second, rest.offset, {place + filled, step});
+      filled += step;
+      walk.next(Bytes(step));
+      if (step == rest.length.count() || step < inside) continue;
+      result.end = std::min(result.end, rest.offset + Bytes(step));
+      walk.next(Bytes::max());
+      break;  // what follows does not follow on this
+    }
+    if (filled == 0) {
+      result.end = std::min(result.end, walk.front().offset);
+      walk.next(Bytes::max());
+      continue;
+    }
+    const std::span<const std::byte> piece(place, filled);
+    TUTTI_CO_TRY(co_await sink.take(begin, only(piece)));
+    result.bytes += Bytes(filled);
   }
   co_return result;
 }
 
-Task<Result<Bytes>> MemoryStore::read_extent(ObjectId object, Extent extent, Bytes begin, Sink& sink) {
-  std::unique_ptr<std::byte[]> buffer;
-  Bytes done;
-  while (done < extent.length) {
-    // Looked up for each piece: the sink may wait, and the object change meanwhile.
-    const auto found = objects_.find(object);
-    const Bytes at = extent.offset + done;
-    if (found == objects_.end() || at.count() >= found->second.length) break;
-    const std::uint64_t left = std::min((extent.length - done).count(), found->second.length - at.count());
-    const std::uint64_t step = std::min(left, kPiece);
-    std::byte* place = scratch_.get();
-    if (!options_.phantom) {
-      if (!buffer)
-        buffer = std::make_unique_for_overwrite<std::byte[]>(std::min(extent.length.count(), kPiece));
-      place = buffer.get();
-      read_piece(found->second, at, {place, step});
-    }
-    const std::span<const std::byte> piece(place, step);
-    TUTTI_CO_TRY(co_await sink.take(begin + done, only(piece)));
-    done += Bytes(step);
-  }
-  co_return done;
-}
-
 Task<Status> MemoryStore::write(ObjectId object, std::span<const Extent> extents, Source& source) {
-  Bytes begin;
   for (const Extent& extent : extents) {
-    TUTTI_CO_TRY(co_await write_extent(object, extent, begin, source));
-    begin += extent.length;
+    if (extent.end() < extent.offset) {
+      co_return Status(Code::too_large,
+                       "write to object " + std::to_string(object.value) + ": offset overflows");
+    }
+    TUTTI_CO_TRY(reserve(made(object), extent.end()));
   }
-  co_return Status();
-}
-
-Task<Status> MemoryStore::write_extent(ObjectId object, Extent extent, Bytes begin, Source& source) {
-  if (extent.end() < extent.offset) {
-    co_return Status(Code::too_large,
-                     "write to object " + std::to_string(object.value) + ": offset overflows");
-  }
-  TUTTI_CO_TRY(reserve(made(object), extent.end()));
   std::unique_ptr<std::byte[]> buffer;
-  Bytes done;
-  while (done < extent.length) {
-    const std::uint64_t step = std::min((extent.length - done).count(), kPiece);
-    if (!options_.phantom && !buffer) buffer = std::make_unique_for_overwrite<std::byte[]>(step);
-    const std::span<std::byte> place(options_.phantom ? scratch_.get() + kPiece : buffer.get(), step);
-    TUTTI_CO_TRY(co_await source.fill(begin + done, only(place)));
-    TUTTI_CO_TRY(write_piece(object, extent.offset + done, place));
-    done += Bytes(step);
+  if (!options_.phantom) buffer = std::make_unique_for_overwrite<std::byte[]>(piece_of(extents));
+  for (ExtentWalk walk(extents); !walk.done();) {
+    Bytes count;
+    for (ExtentWalk ahead = walk; !ahead.done() && count < Bytes(kPiece);)
+      count += ahead.next(Bytes(kPiece) - count).length;
+    std::span<std::byte> place(options_.phantom ? scratch_.get() + kPiece : buffer.get(), count.count());
+    TUTTI_CO_TRY(co_await source.fill(walk.at(), only(place)));
+    while (!place.empty()) {
+      const Extent part = walk.next(Bytes(place.size()));
+      TUTTI_CO_TRY(write_piece(object, part.offset, place.first(part.length.count())));
+      place = place.subspan(part.length.count());
+    }
   }
   co_return Status();
 }

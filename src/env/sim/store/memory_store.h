@@ -72,8 +72,6 @@ class MemoryStore final : public Store {
   struct Page;
   struct Object;
 
-  Task<Result<Bytes>> read_extent(ObjectId object, Extent extent, Bytes begin, Sink& sink);
-  Task<Status> write_extent(ObjectId object, Extent extent, Bytes begin, Source& source);
   Status write_piece(ObjectId object, Bytes offset, std::span<const std::byte> bytes);
   Page* page_for_write(Object& object, std::uint64_t index);
   void read_piece(const Object& object, Bytes offset, std::span<std::byte> bytes) const;

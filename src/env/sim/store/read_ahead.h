@@ -37,6 +37,7 @@ class ReadAhead {
   }
   // Where in the current window the next one is due.
   [[nodiscard]] std::uint64_t marker() const { return start_ + size_ - ahead_; }
+  [[nodiscard]] std::uint64_t window_end() const { return start_ + size_; }
   [[nodiscard]] bool active() const { return size_ > 0; }
   // The last page that a request has read.
   void read_up_to(std::uint64_t page) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -210,26 +209,6 @@ double jain(const std::vector<double>& values) {
     squares += value * value;
   }
   return squares > 0 ? sum * sum / (static_cast<double>(values.size()) * squares) : 1;
-}
-
-double mean(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return values.empty() ? 0 : sum / static_cast<double>(values.size());
-}
-
-double deviation(const std::vector<double>& values) {
-  if (values.size() < 2) return 0;
-  const double middle = mean(values);
-  double sum = 0;
-  for (const double value : values) sum += (value - middle) * (value - middle);
-  return std::sqrt(sum / static_cast<double>(values.size() - 1));
-}
-
-double rounded(double value) {
-  if (value == 0 || !std::isfinite(value)) return value;
-  const double unit = std::pow(10.0, 5 - std::ceil(std::log10(std::abs(value))));
-  return std::round(value * unit) / unit;
 }
 
 }  // namespace tutti

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "lab/experiments/experiment.h"
+#include "lab/report/numbers.h"
 #include "lab/scenario/scenario.h"
 
 namespace tutti {
@@ -81,12 +82,7 @@ double fairness(const ScenarioResult& result);
 // Jain's index of the values: 1 if all are equal, 1/n if one has all.
 double jain(const std::vector<double>& values);
 
-double mean(const std::vector<double>& values);
-// Of the sample.
-double deviation(const std::vector<double>& values);
 // What is saved of `without`, as a fraction of it.
 inline double reduction(double without, double with) { return (without - with) / without; }
-// Three digits more than anybody needs; keeps reports readable.
-double rounded(double value);
 
 }  // namespace tutti

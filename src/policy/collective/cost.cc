@@ -1,0 +1,133 @@
+#include "policy/collective/cost.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "policy/collective/resonant.h"
+#include "policy/collective/sieve.h"
+#include "policy/collective/stripes.h"
+
+namespace tutti {
+namespace {
+
+double number(Bytes bytes) { return static_cast<double>(bytes.count()); }
+
+// Of requests that reach an idle server one after the other, so many of those that could continue each other do not: with
+// four at a time, 1.69 of three (docs/experiments.md).
+constexpr double kOutOfOrder = 0.56;
+
+// What the facts come to.
+struct Sums {
+  double bytes = 0;
+  double span = 0;     // from the first to the last, without the gaps between ranks
+  double of_rank = 0;  // the most of one
+  double of_slot = 0;  // the most of one
+  double runs_of_slot = 0;
+  double ranks_of_slot = 0;  // the most that one server hears from if everybody asks for his own
+  double steps = 0;          // of a synchronization
+  bool interleaved = false;
+  bool joined = false;  // what helpers move is whole: holes are none, or small enough to be read over
+};
+
+Sums sums_of(const CollectiveFacts& facts) {
+  Sums sums;
+  double runs = 0;
+  for (const RankFacts& rank : facts.ranks) {
+    sums.bytes += number(rank.bytes);
+    sums.of_rank = std::max(sums.of_rank, number(rank.bytes));
+    runs += static_cast<double>(rank.runs);
+  }
+  for (std::size_t slot = 0; slot < facts.layout.stripe_count; ++slot) {
+    double bytes = 0;
+    double ranks = 0;
+    for (const RankFacts& rank : facts.ranks) {
+      if (slot >= rank.bytes_by_slot.size() || rank.bytes_by_slot[slot] == 0_B) continue;
+      bytes += number(rank.bytes_by_slot[slot]);
+      ranks += 1;
+    }
+    sums.of_slot = std::max(sums.of_slot, bytes);
+    sums.ranks_of_slot = std::max(sums.ranks_of_slot, ranks);
+  }
+  // A run that is longer than a stripe is one on each server.
+  sums.runs_of_slot = std::max(runs / facts.layout.stripe_count, sums.ranks_of_slot);
+  sums.steps = std::ceil(std::log2(static_cast<double>(std::max<std::size_t>(2, facts.ranks.size()))));
+  sums.interleaved = !follow_each_other(facts.ranks);
+  for (const Extent& range : wanted_ranges(facts.ranks)) sums.span += number(range.length);
+  const double holes = std::max(0.0, sums.span - sums.bytes);
+  sums.joined = holes <= sums.span / 64 || (!facts.write && holes / std::max(1.0, runs) <= number(kWorthReading));
+  return sums;
+}
+
+// The share of the bytes that agents have to pass on.
+double moved_by_agents(const CollectiveFacts& facts) {
+  const AgentsBySlot agents = choose_agents(facts, 1);
+  double moved = 0;
+  double all = 0;
+  for (std::size_t slot = 0; slot < agents.size(); ++slot) {
+    for (std::size_t rank = 0; rank < facts.ranks.size(); ++rank) {
+      if (slot >= facts.ranks[rank].bytes_by_slot.size()) continue;
+      const double bytes = number(facts.ranks[rank].bytes_by_slot[slot]);
+      all += bytes;
+      if (agents[slot].empty() || static_cast<std::size_t>(agents[slot][0]) != rank) moved += bytes;
+    }
+  }
+  return all > 0 ? moved / all : 0;
+}
+
+}  // namespace
+
+MachineFigures figures_of(bool rotational) {
+  if (rotational) return {60e6, 117e6, 6e-3, 400e-6, 5e-6, 45e-6, 2e9};
+  return {700e6, 1900e6, 0, 25e-6, 5e-6, 5e-6, 4e9};
+}
+
+std::vector<Prediction> predict(const CollectiveFacts& facts) {
+  const MachineFigures machine = figures_of(facts.rotational);
+  const Sums sums = sums_of(facts);
+  const double ranks = static_cast<double>(facts.ranks.size());
+  const double servers = facts.layout.stripe_count;
+  const double helpers = std::min(ranks, servers);
+  const double rounds = std::max(1.0, std::ceil(sums.span / helpers / number(facts.cb_buffer_size)));
+  // Whatever the plan, the devices and the servers' cards have this to do.
+  const double served = std::max(sums.of_slot / machine.device, sums.of_slot / machine.network);
+  const double synchronized = machine.step * sums.steps;
+  const double named = sums.runs_of_slot * machine.run;
+  // Helpers have whole stripes to name, and read over small holes; otherwise the same runs.
+  const double filled = sums.joined && sums.bytes > 0 ? sums.span / sums.bytes : 1;
+  const double helped = served * filled + (sums.joined ? rounds * machine.run : named);
+  // What is passed on goes over the card of a helper a second time, the last round's after all reading, and through memory
+  // twice.
+  const auto passed_on = [&](double share) {
+    const double each = sums.bytes * share / helpers;
+    return each / machine.network / rounds + 2 * each / machine.copy + 4 * synchronized + machine.step * 2 * rounds;
+  };
+
+  // Everybody his own. Requests of several ranks at one server come in any order; if they interleave there, a disk passes
+  // over the same places once for each of them.
+  double own = std::max(served, sums.of_rank / machine.network);
+  const double others = std::max(0.0, sums.ranks_of_slot - 1);
+  own += others * machine.jump * kOutOfOrder;
+  if (facts.rotational && sums.interleaved) own += others * sums.of_slot / sums.ranks_of_slot / machine.device;
+  own += named + machine.message * 2 + synchronized;
+
+  // Contiguous domains: every server hears from as many helpers as its stripes are dealt to.
+  const double stripes = sums.of_slot / number(facts.layout.stripe_size);
+  const double heard = std::max(0.0, std::min(helpers, stripes) - 1);
+  const double two_phase = helped + heard * machine.jump * kOutOfOrder * rounds + passed_on((ranks - 1) / ranks) +
+                           machine.message * 2 * rounds;
+  const double cyclic = helped + passed_on((ranks - 1) / ranks) + machine.message * 2 * rounds;
+
+  double resonant = synchronized + machine.message * 2;
+  if (!sums.interleaved) {
+    resonant += std::max(served, sums.of_rank / machine.network) + named + machine.step * std::min(ranks, servers);
+    if (sums.ranks_of_slot > 1) resonant += 200e-6 * std::min(ranks, servers);
+  } else {
+    resonant += helped + passed_on(moved_by_agents(facts)) + machine.message * 2 * (rounds - 1);
+  }
+  return {{"independent", own},
+          {"two_phase", two_phase},
+          {"two_phase;domains=cyclic", cyclic},
+          {"resonant", resonant}};
+}
+
+}  // namespace tutti

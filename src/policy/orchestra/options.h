@@ -1,0 +1,64 @@
+// The parameters of orchestrated service: of the request policy `orchestrated` in the data servers and of the orchestrator
+// in the coordinator, which read the same text.
+//
+// Parameters (orchestrated;key=value):
+//   window          ms: a round of slices, 500
+//   deviation       %: condition 1, how much the servers may differ, 20
+//   ratio           %: condition 2, how much farther all programs together go than this one alone, at least 150
+//   seek            %: condition 3, the reuse distance over the cost of a jump, at most 100
+//   weight          1/8ths that the old value of a running average counts, 1
+//   unit            requests count in pieces of this size, as a kernel hands them to a disk: 128KiB
+//   slices          by reuse distance ("inverse", the paper's) or "even"
+//   by              how it is found out who gets slices: by "addresses" (the paper's three conditions), by "trial", or "both": the
+//                   conditions where addresses are known, and a trial that may overrule them. Default both.
+//   idle            "serve": a server that has nothing to do for the slice's owner serves others when that is worth the way
+//                   there and back; "wait": it waits. Default serve.
+//   rest            order within the object of all the rest: "arrival", or "window" (by time window and application). Default
+//                   arrival.
+//   interval        ms: of the windows of rest=window, 256
+//   rotational      true | false: of the device; follows it (see for_device() in window_options.h)
+//   dispatch_depth  requests in service at once, 16
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "base/units.h"
+
+namespace tutti {
+
+class Parameters;
+
+struct OrchestraOptions {
+  enum class By : std::uint8_t { addresses, trial, both };
+  Nanos window = 500_ms;
+  double deviation = 0.20;
+  double ratio = 1.5;
+  double seek = 1.0;
+  double weight = 1.0 / 8;
+  Bytes unit = 128_KiB;
+  bool even = false;
+  By by = By::both;
+  bool conserve = true;
+  bool rest_by_window = false;
+  Nanos interval = 256_ms;
+  bool rotational = false;
+  std::uint64_t dispatch_depth = 16;
+
+  // What a jump costs before anything is known of it.
+  [[nodiscard]] Nanos first_jump() const { return rotational ? 8_ms : 100_us; }
+};
+
+inline constexpr std::string_view kOrchestraParameters[] = {
+    "window", "deviation", "ratio", "seek",     "weight",     "unit",          "slices",
+    "by",     "idle",      "rest",  "interval", "rotational", "dispatch_depth"};
+inline constexpr std::string_view kOrchestrated = "orchestrated";
+Result<OrchestraOptions> read_orchestra_options(const Parameters& parameters);
+// Of a policy's text, "orchestrated;window=250". Code::not_found if it is another policy's.
+Result<OrchestraOptions> read_orchestra_options(std::string_view policy);
+// What read_orchestra_options() makes the same options of.
+std::string orchestra_name(const OrchestraOptions& options);
+
+}  // namespace tutti

@@ -1,0 +1,16 @@
+// The choice by load, which `load` and `auto` share. Pure.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "policy/target/order.h"
+
+namespace tutti {
+
+// A server that will be idle within the time of a piece is fed first: of several such the one for which this transfer has
+// the most left, because a server that everybody needs must not run dry. If all are busy, the one that is free soonest.
+// Servers that are alike in this come in the order of `hash`. Nothing only if no target is open.
+std::optional<std::size_t> next_by_load(std::span<const Target> targets, const VisitFacts& facts);
+
+}  // namespace tutti
