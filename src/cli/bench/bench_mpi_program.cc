@@ -14,8 +14,14 @@
 // from its standard input, and prints in one line how many seconds after its due time each round was over.
 //   demo FILE CALLS SEGMENT
 // so many collective reads of four interleaved segments of each rank, of such a file. Rank 0 prints "demo seconds bytes".
+//   checkpoints mpi|posix FILE TIMES BYTES COMPUTE_MS
+// so many checkpoints of so many bytes of each rank, with one MPI file for all or a file for each rank, after a pause each. Rank 0
+// prints "ready", takes START as above, and prints in one line how many seconds each checkpoint took, from the first that begins
+// to open to the last that has closed.
+#include <fcntl.h>
 #include <mpi.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -371,6 +377,55 @@ void rounds(MPI_File file, int count, int bytes, int requests) {
   std::printf("\n");
 }
 
+void write_posix(const std::string& name, const std::vector<char>& data) {
+  const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  bool written = fd >= 0;
+  constexpr std::size_t kCall = 1U << 20U;
+  for (std::size_t done = 0; written && done < data.size(); done += kCall) {
+    const std::size_t length = std::min(kCall, data.size() - done);
+    written = ::write(fd, data.data() + done, length) == static_cast<ssize_t>(length);
+  }
+  if (!written || ::close(fd) != 0) must(MPI_ERR_IO, ("write " + name).c_str());
+}
+
+void write_mpi(const std::string& name, const std::vector<char>& data) {
+  MPI_File file = open_file(name, MPI_MODE_CREATE | MPI_MODE_WRONLY);
+  const auto length = static_cast<int>(data.size());
+  must(MPI_File_write_at_all(file, static_cast<MPI_Offset>(rank) * length, data.data(), length, MPI_BYTE,
+                             MPI_STATUS_IGNORE),
+       "write");
+  must(MPI_File_close(&file), "close");
+}
+
+void checkpoints(bool mpi, const std::string& name, int times, int bytes, int compute) {
+  using Clock = std::chrono::steady_clock;
+  std::int64_t start = 0;
+  if (rank == 0) {
+    std::printf("ready\n");
+    std::fflush(stdout);
+    if (!(std::cin >> start)) MPI_Abort(MPI_COMM_WORLD, 4);
+  }
+  must(MPI_Bcast(&start, 1, MPI_INT64_T, 0, MPI_COMM_WORLD), "broadcast");
+  std::this_thread::sleep_until(Clock::time_point(std::chrono::nanoseconds(start)));
+  const std::vector<char> data(static_cast<std::size_t>(bytes), static_cast<char>('a' + rank));
+  std::vector<double> seconds;
+  for (int i = 0; i < times; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(compute));
+    barrier_asleep();
+    const auto before = Clock::now();
+    if (mpi) {
+      write_mpi(name, data);
+    } else {
+      write_posix(name + "." + std::to_string(rank), data);
+    }
+    barrier_asleep();
+    seconds.push_back(std::chrono::duration<double>(Clock::now() - before).count());
+  }
+  if (rank != 0) return;
+  for (const double time : seconds) std::printf("%.9f ", time);
+  std::printf("\n");
+}
+
 std::vector<int> numbers_of(std::string text) {
   std::replace(text.begin(), text.end(), ',', ' ');
   std::istringstream words(text);
@@ -413,6 +468,10 @@ void run(int argc, char** argv) {
   const std::string pattern = argc > 1 ? argv[1] : "";
   const int repeats = argc > 3 ? std::atoi(argv[3]) : 0;
   if (pattern == "fresh" && argc == 4) return fresh(argv[2], repeats);
+  if (pattern == "checkpoints" && argc == 7) {
+    return checkpoints(std::strcmp(argv[2], "mpi") == 0, argv[3], std::atoi(argv[4]), std::atoi(argv[5]),
+                       std::atoi(argv[6]));
+  }
   if (pattern == "open" && argc == 4) return open_again(argv[2], repeats);
   if (pattern == "views" && argc == 5) return views(argv[2], repeats, numbers_of(argv[4]));
   if (pattern == "demo" && argc == 5) {

@@ -15,6 +15,9 @@ namespace {
 constexpr std::uint8_t kRecordVersion = 1;
 constexpr std::uint64_t kBlock = 1U << 16U;  // fencing numbers reserved at a time
 constexpr std::size_t kMostAsks = 100'000;
+// What was given back is written with the next grant, or so much later: it makes nobody wait. A restart before that finds
+// holders that have gone, and hears so from them again.
+constexpr Nanos kLater = 10_ms;
 const char* const kFenceKey = "G";      // in the Kv: where the numbers end that were ever reserved
 const char* const kMarkKey = "mark";    // in the state: it is not new
 const char* const kRecordPrefix = "r";  // in the state: one demand each
@@ -56,6 +59,11 @@ bool read_ask(const wire::GateAskRequest& request, gate::Ask& ask) {
   ask.expected = Bytes(request.expected());
   ask.alone = request.alone();
   return true;
+}
+
+Task<void> after(Clock& clock, Nanos delay, std::function<void()> then) {
+  co_await clock.sleep(delay);
+  then();
 }
 
 gate::LockOptions without_grace(gate::LockOptions options) {
@@ -167,6 +175,7 @@ void GateService::settle() {
     }
     known_.erase(found);
   }
+  const bool none_unwritten = unwritten_.empty();
   for (gate::LockChange& change : table_.take_changes()) {
     if (state_ == nullptr) continue;
     std::optional<std::string> bytes;
@@ -176,9 +185,15 @@ void GateService::settle() {
   if (!replies_.empty() || !unwritten_.empty()) {
     if (unwritten_.empty() && !writing_) {
       for (const Reply& reply : std::exchange(replies_, {})) send(reply);
-    } else if (!writing_) {
+    } else if (!writing_ && !replies_.empty()) {
       writing_ = true;
       scope_.start(write());
+    } else if (!writing_ && none_unwritten) {
+      scope_.spawn(after(env_.clock, kLater, [this] {
+        if (writing_ || unwritten_.empty()) return;
+        writing_ = true;
+        scope_.spawn(write());
+      }));
     }
   }
   if (table_.fences_left() < kBlock / 2 && !reserving_ && (fence_end_ > 1 || table_.counters().asked > 0)) {
