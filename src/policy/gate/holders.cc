@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace tutti::gate {
 namespace {
 
+constexpr double kWell = 2;              // and from which it is compared with others
 constexpr double kKnown = 0.5;           // weight from which a rate counts as measured
 constexpr int kPasses = 3;               // over the last observations, for each new one
 constexpr double kStep = 0.5;            // of a difference that one observation corrects
@@ -192,18 +194,26 @@ double Holders::per_writer(std::uint32_t n) const {
 double Holders::rate(std::uint32_t n) const { return per_writer(std::min(n, kMost)) * n; }
 
 std::uint32_t Holders::best() const {
-  const auto hoped = [](std::uint32_t n, const Rate& rate) {
-    return rate.per_writer * n * (1 + kBonus / std::sqrt(rate.weight));
-  };
-  // What one alone does is seen all the time, and needs no hope.
+  // Of what was seen well, if there is anything.
+  double least_weight = kWell;
+  if (std::none_of(rates_.begin(), rates_.end(),
+                   [](const auto& each) { return each.second.weight >= kWell; })) {
+    least_weight = kKnown;
+  }
   double highest = 0;
   for (const auto& [n, rate] : rates_) {
-    if (measured(n)) highest = std::max(highest, n == 1 ? rate.per_writer : hoped(n, rate));
+    if (rate.weight >= least_weight) highest = std::max(highest, rate.per_writer * n);
   }
+  std::uint32_t best = 0;
   for (const auto& [n, rate] : rates_) {
-    if (measured(n) && (n == 1 ? rate.per_writer : hoped(n, rate)) >= (1 - kMargin) * highest) return n;
+    if (rate.weight < least_weight || rate.per_writer * n < (1 - kMargin) * highest) continue;
+    best = n;
+    break;
   }
-  return 0;
+  const auto more = rates_.find(best + 1);
+  if (best == 0 || more == rates_.end() || more->second.weight >= kWell) return best;
+  const double hoped = more->second.per_writer * (best + 1) * (1 + kBonus / std::sqrt(more->second.weight));
+  return hoped * (1 - kMargin) > highest ? best + 1 : best;
 }
 
 std::uint32_t Holders::most() const {
@@ -254,19 +264,32 @@ std::optional<Nanos> Holders::ungated_end(std::uint64_t name, Nanos now) const {
 std::optional<Nanos> Holders::begin_by_waiting(std::uint64_t name, Nanos now) const {
   const auto found = writers_.find(name);
   if (found == writers_.end() || rates_.empty()) return std::nullopt;
-  const std::uint32_t n =
-      std::max<std::uint32_t>(1, std::min(most(), bounded(std::max<std::size_t>(writing_, 1))));
-  double work = 0;
+  // k places; each who writes frees one when he ends, but for those beyond k; those who wait before it take them in turn.
+  const std::uint32_t places = std::max<std::uint32_t>(1, std::min(most(), kMost));
+  const double crowded = per_writer(bounded(std::max<std::size_t>(writing_, places)));
+  const double each_rate = per_writer(places);
+  std::vector<double> free;                       // seconds from now, then a heap with the earliest on top
+  std::vector<std::pair<double, double>> before;  // tag and size
   for (const auto& [other, writer] : writers_) {
     if (other == name || writer.over) continue;
     if (writer.expected <= 0) return std::nullopt;
     if (writer.writing) {
-      work += left(writer);
+      free.push_back(left(writer) / crowded);
     } else if (std::pair(writer.tag, other) < std::pair(found->second.tag, name)) {
-      work += writer.expected;
+      before.emplace_back(writer.tag, writer.expected);
     }
   }
-  return std::max(now_, now) + Nanos::from_seconds(std::min(work / rate(n), 1e8));
+  std::sort(free.begin(), free.end());
+  if (free.size() > places) free.erase(free.begin(), free.end() - places);
+  free.resize(places, 0.0);
+  std::make_heap(free.begin(), free.end(), std::greater<>());
+  std::sort(before.begin(), before.end());
+  for (const auto& [tag, size] : before) {
+    std::pop_heap(free.begin(), free.end(), std::greater<>());
+    free.back() += size / each_rate;
+    std::push_heap(free.begin(), free.end(), std::greater<>());
+  }
+  return std::max(now_, now) + Nanos::from_seconds(std::min(free.front(), 1e8));
 }
 
 bool Holders::writers_are_small(std::uint64_t name) const {
@@ -279,6 +302,15 @@ bool Holders::writers_are_small(std::uint64_t name) const {
     all += writer.expected;
   }
   return all <= kFirstPatience * found->second.expected;
+}
+
+bool Holders::may_write_beside(std::uint64_t name) const {
+  const auto found = writers_.find(name);
+  if (found == writers_.end()) return false;
+  const bool seen = measured(bounded(writing_ + 1));
+  return !seen || std::any_of(writers_.begin(), writers_.end(), [&](const auto& each) {
+    return each.second.writing && left(each.second) > found->second.expected;
+  });
 }
 
 std::optional<Nanos> Holders::duration(std::uint64_t name, std::uint32_t others) const {

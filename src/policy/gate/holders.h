@@ -11,10 +11,10 @@
 //
 // Whether waiting pays. Beside what happens, Holders keeps account of what would happen without a gate: all who ask write at
 // once and share rate(n) evenly (the *ungated* world). A job's demand stays there until it would have ended, or the job asks
-// again. A job waits only if it will end no later than there. As in the
+// again. A job waits only if it will then end not much later than there. As in the
 // Fair Sojourn Protocol (Friedman and Henderson, 2003) those who wait go in the order in which they would end there, so
 // that small ones do not wait for large ones; one for whom waiting does not pay writes beside the holders, as it would
-// without a gate. So nobody loses by the gate more than the sizes and rates are wrong, and by what is tried.
+// without a gate. So nobody loses by the gate in the mean, but for wrong sizes and what is tried.
 #pragma once
 
 #include <cstdint>
@@ -49,8 +49,6 @@ class Holders {
 
   // k.
   [[nodiscard]] std::uint32_t most() const;
-  // Whether that many were seen writing, or are being tried.
-  [[nodiscard]] bool trying() const { return !measured(most()); }
   [[nodiscard]] std::uint32_t writing() const { return static_cast<std::uint32_t>(writing_); }
 
   // What n writers move together, bytes per second: measured, or from the nearest number that was; 0 before anything was.
@@ -67,6 +65,9 @@ class Holders {
   static constexpr double kFirstPatience = 2;
   [[nodiscard]] bool writers_are_small(std::uint64_t writer) const;
   [[nodiscard]] bool knows_rates() const { return !rates_.empty(); }
+  // Whether to write beside those who write now may be better for it than to wait: one of them has more left than it has in all, or
+  // so many were never seen.
+  [[nodiscard]] bool may_write_beside(std::uint64_t writer) const;
   // How long it writes beside so many others.
   [[nodiscard]] std::optional<Nanos> duration(std::uint64_t writer, std::uint32_t others) const;
 

@@ -7,10 +7,9 @@ namespace tutti::gate {
 namespace {
 
 constexpr std::size_t kMostLost = 4096;  // lost asks that are remembered
-// How much later than without a gate somebody may end, by his own reckoning, before he writes beside the holders.
-constexpr double kPatience = 1.05;
-// The same while a number of holders is tried.
-constexpr double kTrialPatience = 1.5;
+// How much longer than without a gate somebody may take, by his own reckoning, before he writes beside the holders. Who waits so
+// long in one checkpoint gains in others: what he comes upon lies anywhere between nothing and the whole of another's.
+constexpr double kPatience = 1.5;
 // When somebody who waits for the first that is ever measured is looked at again.
 constexpr Nanos kFirstReview = 60_s;
 // Whoever waits is looked at again when something was learned; of a long queue only so many, for the cost.
@@ -392,14 +391,14 @@ bool LockTable::pays_to_wait(std::uint64_t sequence, const Demand& demand, Nanos
   Nanos begin;
   Nanos alone;
   Nanos beside;
-  bool trying = false;
+  bool may_go = false;
   for (const Resource& each : demand.resources) {
     const Holders& learned = lines_.at(each).learned;
-    trying = trying || learned.trying();
     if (!learned.knows_rates()) {
       *until = now_ + kFirstReview;
       return now_ < demand.asked + kFirstReview && learned.writers_are_small(sequence);
     }
+    may_go = may_go || learned.may_write_beside(sequence);
     const auto end = learned.ungated_end(sequence, now_);
     const auto start = learned.begin_by_waiting(sequence, now_);
     const std::uint32_t writers = std::max<std::uint32_t>(1, std::min(learned.most(), Holders::kMost));
@@ -411,9 +410,8 @@ bool LockTable::pays_to_wait(std::uint64_t sequence, const Demand& demand, Nanos
     alone = std::max(alone, *writes);
     beside = std::max(beside, *crowded);
   }
-  const Nanos allowed = demand.asked + Nanos::from_seconds((ungated - demand.asked).seconds() *
-                                                           (trying ? kTrialPatience : kPatience));
-  if (begin + alone > allowed) return false;
+  const Nanos allowed = demand.asked + Nanos::from_seconds((ungated - demand.asked).seconds() * kPatience);
+  if (begin + alone > allowed && may_go) return false;
   // Look again when it should have begun, and when it would be late even beside the others.
   *until = std::max(now_ + 1_ms, std::min(begin, allowed - beside));
   return true;
