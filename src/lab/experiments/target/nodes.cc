@@ -178,11 +178,15 @@ class PointRun {
 
   Task<Status> transfer(OpenFile& file, const ClientLoad& load) {
     const std::span<std::byte> memory = std::span(buffer_.get(), length_).first(load.bytes().count());
+    const ViewPointer view = point_.views && load.view ? file.declare(*load.view) : nullptr;
     if (point_.write) {
       const std::span<const std::byte> bytes = memory;
+      if (view != nullptr) co_return co_await file.write_view(view, 0_B, bytes);
       co_return co_await file.write_list(load.extents, {&bytes, 1});
     }
-    const auto got = co_await file.read_list(load.extents, {&memory, 1});
+    Task<Result<Bytes>> read =
+        view != nullptr ? file.read_view(view, 0_B, memory) : file.read_list(load.extents, {&memory, 1});
+    const auto got = co_await std::move(read);
     if (got.ok() && *got < load.bytes()) co_return Status(Code::internal, "a read came short");
     co_return got.status();
   }
@@ -287,11 +291,16 @@ std::vector<ClientLoad> btio(std::uint32_t clients) {
   const auto side = static_cast<std::uint64_t>(std::lround(std::sqrt(clients)));
   const std::uint64_t cell = kPoints / side;
   std::vector<ClientLoad> loads(clients);
+  const auto bytes = [kPoint](std::uint64_t points) { return static_cast<std::int64_t>((kPoint * points).count()); };
+  const FlatType rows = FlatType::vector(static_cast<std::int64_t>(cell), bytes(cell), bytes(kPoints), FlatType::bytes(1));
+  const FlatType cube = FlatType::vector(static_cast<std::int64_t>(cell), 1, bytes(kPoints * kPoints), rows);
   for (std::uint32_t rank = 0; rank < clients; ++rank) {
+    std::vector<std::int64_t> places;
     // Of each layer of cells every rank has one, one further in x and one back in y from layer to layer.
     for (std::uint64_t layer = 0; layer < side; ++layer) {
       const std::uint64_t x = (rank % side + layer) % side;
       const std::uint64_t y = (rank / side + side - layer) % side;
+      places.push_back(bytes((layer * cell * kPoints + y * cell) * kPoints + x * cell));
       for (std::uint64_t plane = 0; plane < cell; ++plane) {
         for (std::uint64_t row = 0; row < cell; ++row) {
           const std::uint64_t at = ((layer * cell + plane) * kPoints + y * cell + row) * kPoints + x * cell;
@@ -299,6 +308,9 @@ std::vector<ClientLoad> btio(std::uint32_t clients) {
         }
       }
     }
+    const std::vector<std::int64_t> ones(places.size(), 1);
+    const FlatType cells = FlatType::structure(ones, places, std::vector<FlatType>(places.size(), cube));
+    loads[rank].view = FileView{0, 1, FlatType::resized(0, bytes(kPoints * kPoints * kPoints), cells)};
   }
   return loads;
 }

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ namespace tutti {
 // What one client moves: extents of the shared file, in its order.
 struct ClientLoad {
   std::vector<Extent> extents;
+  std::optional<FileView> view = std::nullopt;  // that shows the same bytes in the same order, for TargetPoint::views
   [[nodiscard]] Bytes bytes() const;
 };
 
@@ -82,9 +84,6 @@ std::vector<ClientLoad> irregular(std::uint32_t clients, std::uint32_t servers, 
 
 // The shortest possible time, in seconds: the most loaded card, of a client or a server.
 double bound(const TargetPoint& point);
-
-// Whether view I/O is there to be compared; without it TargetPoint::views means nothing.
-inline constexpr bool kViewsAreThere = false;
 
 Result<TargetResult> run_point(const TargetPoint& point);
 // All, several at a time, in their order.
