@@ -188,7 +188,7 @@ void OrchestratedPolicy::enter_slice(const TimeSlice& slice, Nanos now) {
 // Requests that are answered from memory make it look cheaper than it is.
 Nanos OrchestratedPolicy::jump() const {
   const Nanos first = options_.first_jump();
-  return jump_.known() ? std::max(nanos(jump_.value()), first / 2) : first;
+  return jump_.known() ? std::max(nanos(jump_.value()), first) : first;
 }
 
 bool OrchestratedPolicy::fits(const Program& program, Bytes length, const TimeSlice& slice, Nanos now) const {

@@ -56,8 +56,9 @@ void Statistics::ended(ObjectId object, Way way, Bytes bytes, bool write, Nanos 
   news_.set();
   if (write || now - then < at_once_) return;
   const bool far = way == Way::far || object != last_object_;
-  // One that read-ahead had asked for says nothing of the way between.
-  if (far || way == Way::near) jump_.add(far, bytes, now - std::max(then, last_end_));
+  // Only one that waited already when the last one ended had the device's whole time since then; and one that read-ahead had
+  // asked for says nothing of a near way.
+  if (then <= last_end_ && (far || way == Way::near)) jump_.add(far, bytes, now - last_end_);
   last_end_ = now;
   last_object_ = object;
 }

@@ -29,10 +29,10 @@ Result<Report> run(const ExperimentOptions& options) {
   const std::size_t all = points.add({{"programs", "mpi-io-test, noncontig nc-nc, hpio nc-nc"}}, mixed());
   RunSpec even = mixed();
   // Every program a third of each window, whatever its locality.
-  even.policy = orchestrated(";slices=even;deviation=1000;ratio=1;seek=100000;by=addresses");
+  even.policy = orchestrated(";slices=even;deviation=1000;ratio=1;seek=100000;by=addresses;idle=wait");
   const std::size_t evenly = points.add_one({{"programs", "the same"}, {"column", "even slices"}}, even);
   RunSpec paper = mixed();
-  paper.policy = orchestrated(";by=addresses");
+  paper.policy = orchestrated(";by=addresses;idle=wait");
   const std::size_t by_paper = points.add_one({{"programs", "the same"}, {"column", "the paper's conditions alone"}}, paper);
   TUTTI_TRY(points.run());
 

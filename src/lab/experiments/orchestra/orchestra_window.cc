@@ -19,7 +19,7 @@ Result<Report> run(const ExperimentOptions& options) {
   std::map<std::uint64_t, std::size_t> at;
   for (const std::uint64_t window : {125U, 250U, 500U, 1000U}) {
     RunSpec each = spec;
-    each.policy = orchestrated(fmt::format(";window={};by=addresses", window));
+    each.policy = orchestrated(fmt::format(";window={};by=addresses;idle=wait", window));
     at[window] = points.add_one({{"window_ms", window}, {"column", "the paper's conditions alone"}}, each);
   }
   TUTTI_TRY(points.run());
