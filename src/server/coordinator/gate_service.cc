@@ -176,16 +176,18 @@ void GateService::settle() {
     known_.erase(found);
   }
   const bool none_unwritten = unwritten_.empty();
+  bool at_once = !replies_.empty();
   for (gate::LockChange& change : table_.take_changes()) {
     if (state_ == nullptr) continue;
     std::optional<std::string> bytes;
     if (change.record) bytes = encode(*change.record);
+    at_once = at_once || change.record;  // also who waits: a restart keeps the order
     unwritten_.insert_or_assign(change.sequence, std::move(bytes));
   }
   if (!replies_.empty() || !unwritten_.empty()) {
     if (unwritten_.empty() && !writing_) {
       for (const Reply& reply : std::exchange(replies_, {})) send(reply);
-    } else if (!writing_ && !replies_.empty()) {
+    } else if (!writing_ && at_once) {
       writing_ = true;
       scope_.start(write());
     } else if (!writing_ && none_unwritten) {
