@@ -12,6 +12,8 @@ constexpr std::size_t kMostLost = 4096;  // lost asks that are remembered
 constexpr double kPatience = 1.5;
 // When somebody who waits for the first that is ever measured is looked at again.
 constexpr Nanos kFirstReview = 60_s;
+// Who waits for a holder that is late is looked at no more often than this.
+constexpr Nanos kLeastReview = 20_ms;
 // Whoever waits is looked at again when something was learned; of a long queue only so many, for the cost.
 constexpr std::size_t kReviews = 16;
 // When somebody who could write beside the others is looked at again while there are no fencing numbers.
@@ -413,7 +415,7 @@ bool LockTable::pays_to_wait(std::uint64_t sequence, const Demand& demand, Nanos
   const Nanos allowed = demand.asked + Nanos::from_seconds((ungated - demand.asked).seconds() * kPatience);
   if (begin + alone > allowed && may_go) return false;
   // Look again when it should have begun, and when it would be late even beside the others.
-  *until = std::max(now_ + 1_ms, std::min(begin, allowed - beside));
+  *until = std::max(now_ + kLeastReview, std::min(begin, allowed - beside));
   return true;
 }
 

@@ -51,7 +51,7 @@ TEST(Holders, TheLeastNumberThatFillsTheStorageIsFound) {
     const auto rate = [saturated](std::uint32_t n) {
       return n <= saturated ? 10e6 * n : 10e6 * saturated * (n >= 2 * saturated ? 0.5 : 0.8);
     };
-    for (const std::uint32_t n : {1U, 2U, 3U, 5U, 12U}) write_together(holders, n, rate, 10, now);
+    for (const std::uint32_t n : {1U, 2U, 3U, 5U, 8U, 12U}) write_together(holders, n, rate, 10, now);
     for (int i = 0; i < 4; ++i) write_together(holders, holders.most(), rate, 10, now);
     EXPECT_EQ(holders.most(), saturated);
   }

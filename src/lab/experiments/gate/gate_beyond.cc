@@ -33,7 +33,7 @@ double gated_io(const Column& column, std::uint32_t jobs) {
 Result<Report> run(const ExperimentOptions& options) {
   Report report;
   const StorageMaker storage = paper_storage();
-  const std::size_t seeds = options.quick ? 2 : 10;
+  const std::size_t seeds = options.quick ? 1 : 5;
   report.settings = settings(seeds, backoff_options(storage));
   add_efficiency(report, storage);
   const std::vector<Method> methods = {Method::nothing,    Method::backoff,          Method::lock,
