@@ -67,12 +67,14 @@ class Sets {
   std::vector<std::size_t> of_;
 };
 
-// Each group hears from all of the one before it.
+// Each group hears from all of the one before it; a pair that shares several servers has one word.
 void chain(std::span<const int> ranks, std::size_t group, std::vector<RankTurn>& turns) {
   for (std::size_t i = group; i < ranks.size(); ++i) {
     const std::size_t before = i / group * group - group;
     for (std::size_t j = before; j < before + group; ++j) {
-      turns[static_cast<std::size_t>(ranks[i])].hears.push_back(ranks[j]);
+      std::vector<int>& hears = turns[static_cast<std::size_t>(ranks[i])].hears;
+      if (std::find(hears.begin(), hears.end(), ranks[j]) != hears.end()) continue;
+      hears.push_back(ranks[j]);
       turns[static_cast<std::size_t>(ranks[j])].tells.push_back(ranks[i]);
     }
   }
@@ -158,6 +160,8 @@ AgentsBySlot choose_agents(const CollectiveFacts& facts, std::size_t of_each) {
       if (parts[static_cast<std::size_t>(best)]++ == 0) ++chosen;
       by_slot[slot].push_back(best);
     }
+    // One order for all servers: whoever waits, waits for a lower rank, so nobody waits in a circle.
+    std::sort(by_slot[slot].begin(), by_slot[slot].end());
   }
   return by_slot;
 }
