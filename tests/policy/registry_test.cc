@@ -27,12 +27,14 @@ TEST(PolicyRegistry, AnyNameItPrintsItAlsoReads) {
 
 TEST(PolicyRegistry, MessagesNameTheKindAndThePolicy) {
   EXPECT_EQ(make_request_policy("fifo").status().message(),
-            "request policy 'fifo' is not known: use fcfs, fcfs_serial, window, auto, orchestrated, tbf, orr, twins, "
+            "request policy 'fifo' is not known: use fcfs, fcfs_serial, window, auto, orchestrated, tbf, "
+            "orr, twins, "
             "io_sets, themis, visit");
   EXPECT_EQ(make_request_policy("fcfs;dispatch_depth=0").status().message(),
             "request policy fcfs: dispatch_depth=0: use a whole number from 1 to 65536");
   EXPECT_EQ(make_collective_plan("three_phase").status().message(),
-            "collective plan 'three_phase' is not known: use auto, independent, two_phase, disk_directed, resonant");
+            "collective plan 'three_phase' is not known: use auto, independent, two_phase, disk_directed, "
+            "resonant");
   EXPECT_EQ(make_collective_plan("independent;nodes=4").status().message(),
             "collective plan independent: 'nodes=4': it takes no parameters");
 }

@@ -17,17 +17,39 @@ double number(Bytes bytes) { return static_cast<double>(bytes.count()); }
 constexpr double kOutOfOrder = 0.56;
 // Jumps in any order are longer than those in one direction.
 constexpr double kFarther = 1.1;
+// Of a rank that sieves, unless it is told otherwise.
+constexpr Bytes kWindow = 4_MiB;
+
+// What is read and named if everybody asks for his own: more bytes and fewer runs than are wanted where ranks sieve.
+struct Own {
+  double bytes = 0;
+  double of_rank = 0;  // the most of one
+  double runs = 0;
+  double runs_of_slot = 0;
+  double windows = 1;  // one after the other, the most of one rank
+
+  void add(const RankFacts& rank, bool write) {
+    const bool sieved = !write && rank.bytes <= rank.bounds.length &&
+                        sieve_read({rank.bytes, rank.runs, rank.bounds.length}, Toggle::automatic);
+    const double asked = number(sieved ? rank.bounds.length : rank.bytes);
+    const double parts = sieved ? std::ceil(asked / number(kWindow)) : static_cast<double>(rank.runs);
+    bytes += asked;
+    of_rank = std::max(of_rank, asked);
+    runs += parts;
+    if (sieved) windows = std::max(windows, parts);
+  }
+};
 
 // What the facts come to.
 struct Sums {
   double bytes = 0;
   double span = 0;     // from the first to the last, without the gaps between ranks
-  double of_rank = 0;  // the most of one
   double of_slot = 0;  // the most of one
   double runs_of_slot = 0;
+  Own own;
   double ranks_of_slot = 0;  // the most that one server hears from if everybody asks for his own
   double steps = 0;          // of a synchronization
-  double gaps = 0;  // between ranges that lie apart: no plan spares a disk these
+  double gaps = 0;           // between ranges that lie apart: no plan spares a disk these
   bool interleaved = false;
   bool joined = false;  // what helpers move is whole: holes are none, or small enough to be read over
 };
@@ -37,7 +59,7 @@ Sums sums_of(const CollectiveFacts& facts) {
   double runs = 0;
   for (const RankFacts& rank : facts.ranks) {
     sums.bytes += number(rank.bytes);
-    sums.of_rank = std::max(sums.of_rank, number(rank.bytes));
+    sums.own.add(rank, facts.write);
     runs += static_cast<double>(rank.runs);
   }
   for (std::size_t slot = 0; slot < facts.layout.stripe_count; ++slot) {
@@ -53,13 +75,15 @@ Sums sums_of(const CollectiveFacts& facts) {
   }
   // A run that is longer than a stripe is one on each server.
   sums.runs_of_slot = std::max(runs / facts.layout.stripe_count, sums.ranks_of_slot);
+  sums.own.runs_of_slot = std::max(sums.own.runs / facts.layout.stripe_count, sums.ranks_of_slot);
   sums.steps = std::ceil(std::log2(static_cast<double>(std::max<std::size_t>(2, facts.ranks.size()))));
   sums.interleaved = !follow_each_other(facts.ranks);
   const std::vector<Extent> ranges = wanted_ranges(facts.ranks);
   for (const Extent& range : ranges) sums.span += number(range.length);
   sums.gaps = static_cast<double>(ranges.size()) - (ranges.empty() ? 0 : 1);
   const double holes = std::max(0.0, sums.span - sums.bytes);
-  sums.joined = holes <= sums.span / 64 || (!facts.write && holes / std::max(1.0, runs) <= number(kWorthReading));
+  sums.joined =
+      holes <= sums.span / 64 || (!facts.write && holes / std::max(1.0, runs) <= number(kWorthReading));
   return sums;
 }
 
@@ -106,28 +130,39 @@ std::vector<Prediction> predict(const CollectiveFacts& facts) {
   // twice.
   const auto passed_on = [&](double share) {
     const double each = sums.bytes * share / helpers;
-    return each / machine.network / rounds + 2 * each / machine.copy + 4 * synchronized + machine.step * 2 * rounds;
+    return each / machine.network / rounds + 2 * each / machine.copy + 4 * synchronized +
+           machine.step * 2 * rounds;
   };
+
+  // What several ranks sieve out of the same stripes comes from the device once, and over the card for each.
+  const double sieved = sums.bytes > 0 ? sums.own.bytes / sums.bytes : 1;
+  const double touched = sums.bytes > 0 ? std::min(sieved, std::max(1.0, sums.span / sums.bytes)) : 1;
+  const double served_own =
+      std::max({sums.of_slot * touched / machine.device, sums.of_slot * sieved / machine.network,
+                sums.own.of_rank / machine.network});
+  const double named_own = sums.own.runs_of_slot * machine.run;
 
   // Everybody his own. Requests of several ranks at one server come in any order; if they interleave there, a disk passes
   // over the same places once for each of them.
-  double own = std::max(served, sums.of_rank / machine.network);
+  double own = served_own;
   const double others = std::max(0.0, sums.ranks_of_slot - 1);
   const double apart = sums.gaps * machine.jump;
   own += std::max(apart * kFarther, others * machine.jump * kOutOfOrder);
-  if (facts.rotational && !facts.write && sums.interleaved) own += others * sums.of_slot / sums.ranks_of_slot / machine.device;
-  own += named + machine.message * 2 + synchronized;
+  if (facts.rotational && !facts.write && sums.interleaved)
+    own += others * sums.of_slot / sums.ranks_of_slot / machine.device;
+  own += named_own + machine.message * 2 * sums.own.windows + synchronized;
 
   // Contiguous domains: every server hears from as many helpers as its stripes are dealt to.
   const double stripes = sums.of_slot / number(facts.layout.stripe_size);
   const double heard = std::max(0.0, std::min(helpers, stripes) - 1);
-  const double two_phase = helped + std::max(apart * kFarther, heard * machine.jump * kOutOfOrder * rounds) + passed_on((ranks - 1) / ranks) +
-                           machine.message * 2 * rounds;
+  const double two_phase = helped + std::max(apart * kFarther, heard * machine.jump * kOutOfOrder * rounds) +
+                           passed_on((ranks - 1) / ranks) + machine.message * 2 * rounds;
   const double cyclic = helped + apart + passed_on((ranks - 1) / ranks) + machine.message * 2 * rounds;
 
   double resonant = apart + synchronized + machine.message * 2;
   if (!sums.interleaved) {
-    resonant += std::max(served, sums.of_rank / machine.network) + named + machine.step * std::min(ranks, servers);
+    resonant += served_own + named_own + machine.message * 2 * (sums.own.windows - 1) +
+                machine.step * std::min(ranks, servers);
     if (sums.ranks_of_slot > 1 && !facts.write) resonant += 200e-6 * std::min(ranks, servers);
   } else {
     resonant += helped + passed_on(moved_by_agents(facts)) + machine.message * 2 * (rounds - 1);

@@ -96,11 +96,11 @@ Schedule deal_stripes(const CollectiveFacts& facts, const AgentsBySlot& agents) 
     const std::vector<int>& of_slot = agents[slot];
     if (of_slot.empty()) return;
     // A stripe goes to one agent: to the one in whose part it begins.
-    const std::uint64_t place = of_slot.size() == 1 ? 0
-                                                    : static_cast<std::uint64_t>(
-                                                          static_cast<double>(dealt[slot].count()) *
-                                                          static_cast<double>(of_slot.size()) /
-                                                          static_cast<double>(in_slot[slot].count()));
+    const std::uint64_t place = of_slot.size() == 1
+                                    ? 0
+                                    : static_cast<std::uint64_t>(static_cast<double>(dealt[slot].count()) *
+                                                                 static_cast<double>(of_slot.size()) /
+                                                                 static_cast<double>(in_slot[slot].count()));
     rounds[static_cast<std::size_t>(of_slot[std::min<std::uint64_t>(place, of_slot.size() - 1)])].add(part);
     dealt[slot] += part.length;
   });
@@ -222,7 +222,8 @@ Arrangement ResonantPlan::arrange(const CollectiveFacts& facts) const {
   const AgentsBySlot agents = choose_agents(facts, agents_of_each(facts, options_.agents));
   arrangement.aggregators = deal_stripes(facts, agents);
   if (!facts.write) arrangement.reading = options_.reading;
-  const bool several = std::any_of(agents.begin(), agents.end(), [](const auto& of) { return of.size() > 1; });
+  const bool several =
+      std::any_of(agents.begin(), agents.end(), [](const auto& of) { return of.size() > 1; });
   if (!several) return arrangement;
   arrangement.turns.resize(facts.ranks.size());
   for (const std::vector<int>& of_slot : agents) chain(of_slot, 1, arrangement.turns);
