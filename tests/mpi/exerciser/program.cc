@@ -131,6 +131,9 @@ class Maker {
     hint("ind_wr_buffer_size", {"500", "5000"});
     hint("ind_rd_buffer_size", {"500", "5000"});
     hint("tutti_views", {"enable", "disable", "automatic"});
+    hint("tutti_collective", {"two_phase", "two_phase;domains=cyclic", "disk_directed", "resonant",
+                              "resonant;timing=never;agents=2", "resonant;reading=reread;blocking=1",
+                              "resonant;reading=prefetch;timing=never"});
     state.open = state.made = true;
     state.atomic = false;
     state.shared = 0;
