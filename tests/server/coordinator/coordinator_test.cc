@@ -157,7 +157,7 @@ TEST_F(CoordinatorTest, StatisticsComeWhileSomethingHappensAtMostEveryTenthOfASe
   one.stripe_count = 1;
   one.first_server = 1;
   auto file = open("/f", one);
-  // One mebibyte, then a hole of one: the device goes so far between two requests.
+  // One mebibyte, then a hole of one.
   for (std::uint64_t i = 0; i < 8; ++i) write(*file, 2_MiB * i, 1_MiB);
   pass(200_ms);
   const UseReport report = coordinator().members().member(1)->report();
@@ -168,10 +168,12 @@ TEST_F(CoordinatorTest, StatisticsComeWhileSomethingHappensAtMostEveryTenthOfASe
   EXPECT_EQ(use.requests, 8U);
   EXPECT_GT(use.served, 0_s);
   EXPECT_EQ(use.queued + use.in_service, 0U);
-  EXPECT_EQ(use.gaps, 7U);
-  EXPECT_EQ(use.distance, 7_MiB);
-  EXPECT_EQ(report.gaps, 7U);
-  EXPECT_EQ(report.distance, 7_MiB);
+  // Locality counts in pieces of 128 KiB, from start to start: 8 in each request, 63 gaps between the 64 of them. All go
+  // forward, so that they add up to the way from the first piece to the last, which begins at 14 MiB + 7 * 128 KiB.
+  EXPECT_EQ(use.gaps, 63U);
+  EXPECT_EQ(use.distance, 14_MiB + 128_KiB * 7);
+  EXPECT_EQ(report.gaps, 63U);
+  EXPECT_EQ(report.distance, 14_MiB + 128_KiB * 7);
   EXPECT_TRUE(coordinator().members().member(0)->report().applications.empty());
   // Busy for a second: ten reports, beside the client's and the keep-alives' few.
   const Nanos end = now() + 1_s;
