@@ -171,6 +171,9 @@ TEST_F(PolicyTest, WhoeverIsLostAtWhicheverStepAllEndWithTheSame) {
 
 TEST_F(PolicyTest, MovesTheQueueWithoutLoss) {
   start_following(1, "fcfs;dispatch_depth=1");  // one of several at a time: the store is in memory
+  ClientOptions all_at_once;
+  all_at_once.target_order = "alternate";  // `auto` leaves servers in memory no queue
+  client_ = make_client(all_at_once);
   auto file = open("/f");
   const auto bytes = random_bytes(48U << 20U, 5);
   std::optional<Status> wrote;

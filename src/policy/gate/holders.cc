@@ -204,10 +204,12 @@ std::uint32_t Holders::best() const {
   for (const auto& [n, rate] : rates_) {
     if (rate.weight >= least_weight) highest = std::max(highest, rate.per_writer * n);
   }
+  // Fewer that do as well need not have been seen well: once they are let in alone they will be.
   std::uint32_t best = 0;
   for (const auto& [n, rate] : rates_) {
-    if (rate.weight < least_weight || rate.per_writer * n < (1 - kMargin) * highest) continue;
+    if (rate.weight < kKnown || rate.per_writer * n < (1 - kMargin) * highest) continue;
     best = n;
+    highest = std::max(highest, rate.per_writer * n);
     break;
   }
   const auto more = rates_.find(best + 1);

@@ -99,7 +99,8 @@ TEST_F(FlightTest, WhatServersSaidOfTheirLoadDecides) {
   for (const ServerLoad& each : said) loads_.push_back(&each);
   Flight now = flight("load");
   EXPECT_EQ(pieces_[*now.take(1_s)].slot, 1U);
-  EXPECT_EQ(pieces_[*now.take(1_s)].slot, 0U) << "shorter than the third's";
+  EXPECT_EQ(pieces_[*now.take(1_s)].slot, 1U) << "idle after the first piece, before the others";
+  EXPECT_EQ(pieces_[*now.take(1_s)].slot, 0U) << "nothing is left for the second; shorter than the third's";
   Flight later = flight("load");
   EXPECT_EQ(pieces_[*later.take(2_s)].slot, 0U) << "all are idle by now: the one with the most to come";
 }
