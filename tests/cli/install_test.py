@@ -81,7 +81,7 @@ class Install(CommandTest):
         self.call("g++", "-x", "c", self.write("program.c", C_PROGRAM), "-x", "none", "-o", program, *flags, f"-Wl,-rpath,{self.libraries}")
         self.up(servers=2)
         self.call(program, env=self.environment)
-        self.assertEqual(self.tutti("cat", "/from-c"), "hello")
+        self.assertEqual(self.tutti("cat", "/from-c"), "hablocd\0\0ef")
 
         # The environment means the same to a program and to the command.
         named = {"TUTTI_APPLICATION": "0x10", "LSB_JOBID": "77"}

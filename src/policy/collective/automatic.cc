@@ -4,9 +4,26 @@
 
 #include "policy/collective/cost.h"
 #include "policy/collective/registry.h"
+#include "policy/collective/two_phase.h"
 
 namespace tutti {
 namespace {
+
+bool exchange_pays(const CollectiveFacts& facts) {
+  Bytes bytes;
+  Bytes spans;
+  std::uint64_t runs = 0;
+  for (const RankFacts& rank : facts.ranks) {
+    bytes += rank.bytes;
+    spans += rank.bounds.length;
+    runs += rank.runs;
+  }
+  const Extent whole = bounds_of(facts.ranks);
+  const bool small = runs > 0 && bytes / Bytes(runs) < AutomaticPlan::kSmallRun.count();
+  const bool interleaved = spans > whole.length;
+  const bool dense = bytes * AutomaticPlan::kSparse >= whole.length;
+  return small && interleaved && dense;
+}
 
 Result<std::unique_ptr<CollectivePlan>> make(const Parameters& /*none*/) {
   return std::unique_ptr<CollectivePlan>(std::make_unique<AutomaticPlan>());
@@ -18,6 +35,13 @@ constinit const Registration<CollectivePlan> collective_plans::automatic = {"aut
 
 Arrangement AutomaticPlan::arrange(const CollectiveFacts& facts) const {
   if (facts.aggregate == Toggle::disable || bounds_of(facts.ranks).length == 0_B) return {};
+  if (!facts.rotational) {
+    const bool exchange = facts.aggregate == Toggle::enable || exchange_pays(facts);
+    Arrangement arrangement;
+    if (exchange) arrangement.aggregators = TwoPhasePlan().schedule(facts);
+    arrangement.reason = exchange ? "no disks rotate; chosen: two_phase" : "no disks rotate; chosen: independent";
+    return arrangement;
+  }
   const std::vector<Prediction> predictions = predict(facts);
   const Prediction* best = nullptr;
   std::string reason;

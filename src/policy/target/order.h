@@ -73,7 +73,7 @@ class TargetOrder {
                                           VisitState& state) const = 0;
 };
 
-inline constexpr std::string_view kDefaultTargetOrder = "auto";
+inline constexpr std::string_view kDefaultTargetOrder = "alternate";
 // Of a schedule block.
 inline constexpr Bytes kLeastBlock = 4_KiB;
 inline constexpr Bytes kMostBlock = 8_MiB;
