@@ -118,6 +118,7 @@ void read_service(ConfigReader& file, ClusterConfig& config) {
       file.integer("max_queued_per_session", config.max_queued_per_session, 1, 100'000'000);
   config.queue_memory = file.bytes("queue_memory", config.queue_memory, 1_MiB, 16384_GiB);
   config.read_grant = file.bytes("read_grant", config.read_grant, 0_B, 1_GiB);
+  config.write_grant = file.bytes("write_grant", config.write_grant, 0_B, 1_GiB);
   config.metadata_limit = file.bytes("metadata_limit", config.metadata_limit, 1_MiB, 16384_GiB);
   config.gate_order = file.choice("gate_order", config.gate_order, gate_orders());
   config.gate_lease = file.duration("gate_lease", config.gate_lease, 1_s, 3600_s);
@@ -347,13 +348,14 @@ max_queued = {}
 max_queued_per_session = {}
 queue_memory = {}
 read_grant = {}    # how far local readers of objects in memory read on without asking, while nobody waits
+write_grant = {}   # and writers write
 metadata_limit = {}
 )",
       kStateFormat, id, meta, alone, servers, policy, stripe_size.count(), stripe_count, target_order,
       schedule_block.count(), log_level, mover,
       device, checksums, capability_lifetime.count() / 1'000'000'000, open_grace.count() / 1'000'000'000,
       max_request_age.count() / 1'000'000'000, max_queued, max_queued_per_session, queue_memory.count(),
-      read_grant.count(), metadata_limit.count());
+      read_grant.count(), write_grant.count(), metadata_limit.count());
   const std::string visiting =
       pieces_in_flight != 0 ? fmt::format("pieces_in_flight = {}\n", pieces_in_flight) : "";
   const std::string identity = identity_text(*this, std::filesystem::path(path).parent_path());

@@ -87,6 +87,17 @@ class ServerSession {
   // The server answered: patience counts from now.
   void heard();
 
+  // The words that tell of changes to the server's objects, which came on this connection under this key: see
+  // env/shared_file.h. Null if they did not.
+  std::shared_ptr<const SharedFile> marks(std::uint64_t key, const std::shared_ptr<Channel>& channel) {
+    if (marks_channel_.lock() != channel) marks_ = nullptr;
+    if (auto came = channel->connection().given(key)) {
+      marks_ = std::move(came);
+      marks_channel_ = channel;
+    }
+    return marks_;
+  }
+
   // What it said last of how busy it is.
   [[nodiscard]] ServerLoad& load() { return load_; }
 
@@ -130,6 +141,8 @@ class ServerSession {
   Nanos silenced_;  // until when a server that was silent may not know that the connection is closed
   WriteNumbers write_numbers_;
   ServerLoad load_;
+  std::shared_ptr<const SharedFile> marks_;
+  std::weak_ptr<Channel> marks_channel_;
   flatbuffers::FlatBufferBuilder builder_;  // of the message of an attempt; a connection copies what it sends
   Scope scope_;
 };

@@ -90,6 +90,7 @@ Status serve_data(Daemon& daemon, std::uint32_t index) {
   options.queue_memory = config.queue_memory;
   options.max_sessions = most_sessions(options.max_sessions, files.open_files);
   options.read_grant = config.read_grant;
+  options.write_grant = config.write_grant;
   options.max_request_age = config.max_request_age;
   options.coordinator = config.coordinator_address();
   options.metadata = config.meta;

@@ -120,12 +120,17 @@ class Connection {
   // no progress.
   [[nodiscard]] virtual std::uint64_t moved() const { return 0; }
 
-  // Files that the server's side gives the client's side to read from, where both are on one host. give() is false
+  // Files that the server's side gives the client's side, where both are on one host. give() is false
   // if that cannot be done now; otherwise given() hands the file out, once, at the other end when later frames
   // arrive there. Null: it did not come, or was not claimed before many others.
   [[nodiscard]] virtual bool takes_files() const { return false; }
   virtual bool give(std::uint64_t /*key*/, const SharedFile& /*file*/) { return false; }
   virtual std::shared_ptr<const SharedFile> given(std::uint64_t /*key*/) { return nullptr; }
+  // Whether the peer is a process of this one's user on this host, and the memory of both counts in the same place: it may
+  // be given files to write.
+  [[nodiscard]] virtual bool peer_is_own() const { return false; }
+  // Looks whether the peer has closed, or has ended, also if that was not seen yet.
+  [[nodiscard]] virtual bool peer_gone() { return closed(); }
 };
 
 class Listener {

@@ -118,10 +118,14 @@ struct StoreSpace {
 struct StoreTraits {
   bool in_memory = false;  // reads and writes never wait for a device
   bool shareable = false;  // objects may be read by others on this host: share() is worth asking
+  bool writable = false;   // and written: share_for_writing() is
   bool cold = false;       // objects may be cold: cold() is worth asking
   bool addresses = false;  // bytes have a place on a device: locate() is worth asking
   bool checksums = false;  // bytes that changed on the device are found: Code::corrupt, and verify()
   auto operator<=>(const StoreTraits&) const = default;
+
+  // For a wrapper that has to see every byte.
+  void unshare() { shareable = writable = false; }
 };
 
 // Part of a device. Length 0: of none, the bytes are in memory.
@@ -214,6 +218,8 @@ class Store {
   // The object in a form that others on this host may read, if its bytes are in memory for good: a reader never waits
   // for a device. No file: it is not shared.
   virtual SharedObject share(ObjectId object) = 0;
+  // The same for writing, of an object that exists. What others write counts as written, its length too.
+  virtual WritableObject share_for_writing(ObjectId /*object*/) { return {}; }
 
   // Who the store is: fixed when it was made, but for bind().
   [[nodiscard]] virtual const StoreIdentity& identity() const = 0;

@@ -17,7 +17,7 @@
 
 namespace tutti::wire {
 
-inline constexpr std::uint32_t kProtocolVersion = 1;
+inline constexpr std::uint32_t kProtocolVersion = 2;
 
 enum class Type : std::uint16_t {
   session = 64,

@@ -46,7 +46,7 @@ bool LocalReads::read_ahead(const Piece& piece, Nanos now) {
     }
   }
   ahead_left_ -= piece.length;
-  unreported_ = wire::Took(unreported_.bytes() + piece.length.count(), unreported_.reads() + 1);
+  unreported_ = wire::Took(unreported_.bytes() + piece.length.count(), unreported_.reads() + 1, 0, 0);
   return true;
 }
 

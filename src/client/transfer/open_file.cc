@@ -33,6 +33,7 @@ OpenFile::Impl::Impl(FileSystem::Impl& system, std::string path, Attributes attr
             .capability = {system.env.clock.executor(), system.meta, capability, open_flags},
             .unsynced = UnsyncedWrites(attributes_.layout.stripe_count),
             .local_reads = std::vector<LocalReads>(attributes_.layout.stripe_count),
+            .local_writes = std::vector<LocalWrites>(attributes_.layout.stripe_count),
             .rank = system.options.rank,
             .ranks = system.options.ranks},
       handle_(handle) {
@@ -41,15 +42,17 @@ OpenFile::Impl::Impl(FileSystem::Impl& system, std::string path, Attributes attr
 
 OpenFile::Impl::~Impl() {
   if (handle_ != 0) system_.handles.close(handle_, !file_.written && file_.exact, 0);
-  for (LocalReads& local : file_.local_reads) {
-    const auto channel = local.channel();
-    const wire::Took report = local.report();
-    if (report.reads() == 0 || channel == nullptr || channel->closed()) continue;
-    const wire::Tag tag = system_.tags.next();
-    flatbuffers::FlatBufferBuilder builder(256);
-    builder.Finish(wire::CreateTookRequest(builder, &tag, &report));
-    channel->connection().send(wire::request_type(wire::Type::took), 0, wire::bytes(builder)).ignore();
-  }
+  for (LocalReads& local : file_.local_reads) tell(local.channel(), local.report());
+  for (LocalWrites& local : file_.local_writes) tell(local.channel(), local.report());
+}
+
+// What was read or written without asking, on the connection on which it was allowed.
+void OpenFile::Impl::tell(const std::shared_ptr<Channel>& channel, const wire::Took& report) {
+  if (report.reads() + report.writes() == 0 || channel == nullptr || channel->closed()) return;
+  const wire::Tag tag = system_.tags.next();
+  flatbuffers::FlatBufferBuilder builder(256);
+  builder.Finish(wire::CreateTookRequest(builder, &tag, &report));
+  channel->connection().send(wire::request_type(wire::Type::took), 0, wire::bytes(builder)).ignore();
 }
 
 Status OpenFile::Impl::set_visit(const VisitWish& wish) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@ class OpenFile::Impl {
        std::uint32_t open_flags, std::uint64_t handle);
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
-  // Closes the file, and reports to the servers what was read without asking.
+  // Closes the file, and reports to the servers what was read and written without asking.
   ~Impl();
 
   Status set_visit(const VisitWish& wish);
@@ -44,6 +45,7 @@ class OpenFile::Impl {
 
  private:
   [[nodiscard]] const std::string& path() const { return file_.path; }
+  void tell(const std::shared_ptr<Channel>& channel, const wire::Took& report);
 
   FileSystem::Impl& system_;
   Attributes attributes_;

@@ -92,7 +92,6 @@ Result<std::span<const std::byte>> PieceRequest::message(flatbuffers::FlatBuffer
   }
   fields.add_region(memory_->region());
   if (!segments.IsNull()) fields.add_segments(segments);
-  LocalReads& local = file.local_reads[piece_.slot];
   if (sending_.lock.number() != 0) fields.add_lock(&sending_.lock);
   if (number_) {
     fields.add_number(number_->number());
@@ -100,14 +99,21 @@ Result<std::span<const std::byte>> PieceRequest::message(flatbuffers::FlatBuffer
   }
   const wire::DirectedCall directed = directed_call();
   if (directed.id() != 0) fields.add_directed(&directed);
-  if (!sending_.write) {
+  wire::Took report;
+  const Bytes small(file.options.inline_limit);
+  if (sending_.write) {
+    LocalWrites& local = file.local_writes[piece_.slot];
+    fields.add_take(local.key(channel));
+    if (local.expects_more(piece_, small)) fields.add_ahead(file.options.write_ahead.count());
+    report = local.report();
+  } else {
+    LocalReads& local = file.local_reads[piece_.slot];
     fields.add_inline_limit(file.options.inline_limit);
     fields.add_take(local.key(channel));
-    if (local.expects_more(piece_, Bytes(file.options.inline_limit)))
-      fields.add_ahead(file.options.read_ahead.count());
+    if (local.expects_more(piece_, small)) fields.add_ahead(file.options.read_ahead.count());
+    report = local.report();
   }
-  const wire::Took report = local.report();
-  if (report.reads() > 0) fields.add_took(&report);
+  if (report.reads() + report.writes() > 0) fields.add_took(&report);
   const wire::Visitor visitor(file.rank, file.ranks, piece_.slot, file.layout().stripe_count);
   if (file.ranks > 0) fields.add_visitor(&visitor);
   builder.Finish(fields.Finish());
@@ -135,7 +141,8 @@ Answer PieceRequest::ended(Result<Channel::Reply>& reply, const std::shared_ptr<
       return *std::move(other);
     }
   }
-  if (answer.status.ok()) return sending_.write ? wrote(*message) : read(*message, channel, asked);
+  if (answer.status.ok())
+    return sending_.write ? wrote(*message, channel, asked) : read(*message, channel, asked);
   if (answer.status.code() == Code::stale && sending_.lock.number() != 0)
     sending_.file.locks.lose(sending_.lock.number());
   if (answer.status.code() == Code::corrupt && message != nullptr && message->rotten() < wire::kMaxOffset) {
@@ -146,7 +153,10 @@ Answer PieceRequest::ended(Result<Channel::Reply>& reply, const std::shared_ptr<
   return answer;
 }
 
-Answer PieceRequest::wrote(const wire::TransferReply& reply) {
+Answer PieceRequest::wrote(const wire::TransferReply& reply, const std::shared_ptr<Channel>& channel,
+                           Nanos asked) {
+  auto marks = reply.marks() != 0 ? server().marks(reply.marks(), channel) : nullptr;
+  sending_.file.local_writes[piece_.slot].accept(reply, channel, std::move(marks), asked);
   sending_.file.unsynced.wrote(piece_.slot, reply.boot());
   if (sending_.several) sending_.note_applied(piece_.slot, reply.cuts());
   return {};

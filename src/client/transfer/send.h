@@ -86,7 +86,7 @@ class PieceRequest {
   [[nodiscard]] wire::DirectedCall directed_call() const;
   // Of an attempt that did and failed: what is to be done instead, if anything.
   std::optional<Answer> without_view(const Status& status);
-  Answer wrote(const wire::TransferReply& reply);
+  Answer wrote(const wire::TransferReply& reply, const std::shared_ptr<Channel>& channel, Nanos asked);
   Answer read(const wire::TransferReply& reply, const std::shared_ptr<Channel>& channel, Nanos asked);
 
   Sending& sending_;

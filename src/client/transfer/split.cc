@@ -82,31 +82,14 @@ Status check_lists(std::span<const Extent> file, std::span<const Segment> memory
 Shares split(const Layout& layout, std::span<const Extent> file, std::span<const Segment> memory) {
   Shares shares;
   ShareFinder finder(layout, shares);
-  MemoryWalk walk(memory);
-  const bool striped = layout.stripe_count > 1;
-  for (const Extent& extent : file) {
-    if (extent.length == 0_B) continue;
-    std::uint32_t slot = striped ? layout.slot_of(extent.offset) : 0;
-    Bytes object = layout.object_offset(extent.offset);
-    Bytes left = extent.length;
-    Bytes in_stripe = striped ? layout.stripe_size - extent.offset % layout.stripe_size : left;
-    for (;;) {
-      const Bytes length = std::min(in_stripe, left);
-      Share& share = finder.of(slot);
-      append(share.object, Extent{object, length});
-      for (const Segment& segment : walk.next(length)) append(share.memory, segment);
-      share.length += length;
-      left -= length;
-      if (left == 0_B) break;
-      // The next stripe begins at the same place of the next slot's object, or one round later in the first one's.
-      object = object + length - layout.stripe_size;
-      if (++slot == layout.stripe_count) {
-        slot = 0;
-        object += layout.stripe_size;
-      }
-      in_stripe = layout.stripe_size;
-    }
-  }
+  for_each_stripe(layout, file, memory,
+                  [&](std::uint32_t slot, Bytes offset, Bytes length, std::span<const Segment> segments) {
+                    Share& share = finder.of(slot);
+                    append(share.object, Extent{offset, length});
+                    for (const Segment& segment : segments) append(share.memory, segment);
+                    share.length += length;
+                    return true;
+                  });
   return shares;
 }
 

@@ -11,6 +11,7 @@
 #include "client/transfer/every_server.h"
 #include "client/transfer/gate.h"
 #include "client/transfer/local_read.h"
+#include "client/transfer/local_write.h"
 #include "client/transfer/unsynced.h"
 #include "client/transfer/visiting.h"
 
@@ -26,7 +27,8 @@ struct StripedFile {
   std::string path;
   CapabilityHolder capability;
   UnsyncedWrites unsynced;
-  std::vector<LocalReads> local_reads;  // by slot
+  std::vector<LocalReads> local_reads;    // by slot
+  std::vector<LocalWrites> local_writes;  // likewise
   bool written = false;                 // since open: the metadata server is to be told
   bool exact = true;                    // all that this handle did to the length is in `written_end`
   std::uint64_t unfinished_writes = 0;  // under way, or ended otherwise than well

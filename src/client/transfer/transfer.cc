@@ -67,6 +67,35 @@ class Transfer {
     return pieces_.empty();
   }
 
+  // Whether all of it is written, without asking.
+  bool write_ahead(std::span<const Extent> extents, std::span<const Segment> memory) {
+    if (lock_.number() != 0 || view_.call != nullptr) return false;
+    const Nanos now = file_.env.clock.steady();
+    for (const Share& share : shares_) {
+      Bytes end;
+      for (const Extent& extent : share.object) end = std::max(end, extent.end());
+      if (!local(share).allowed(share.length, end, now)) return false;
+    }
+    // Whatever it is mapped from is waited for here, not inside the object.
+    bring_in(memory, false);
+    // In the order of the file, so that who reads it meanwhile finds no hole before what is there.
+    const bool whole =
+        for_each_stripe(file_.layout(), extents, memory,
+                        [this](std::uint32_t slot, Bytes offset, Bytes, std::span<const Segment> from) {
+                          if (file_.local_writes[slot].write(offset, from)) return true;
+                          file_.local_writes[slot].forbid();
+                          return false;
+                        });
+    if (!whole) return false;
+    bool settled = true;
+    for (const Share& share : shares_) {
+      if (!local(share).settled(share.length)) settled = false;
+    }
+    if (!settled) return false;
+    for (const Share& share : shares_) file_.unsynced.wrote(share.slot, local(share).era());
+    return true;
+  }
+
   Task<Status> send() {
     sender_.emplace(file_, write_, file_.servers.tags.next(bottleneck_), lock_, pieces_, shares_.size(),
                     view_);
@@ -110,6 +139,8 @@ class Transfer {
   }
 
  private:
+  [[nodiscard]] LocalWrites& local(const Share& share) { return file_.local_writes[share.slot]; }
+
   StripedFile& file_;
   bool write_;
   ViewUse view_;
@@ -155,12 +186,13 @@ Task<Status> write_extents(StripedFile& file, FileExtents extents, Segments memo
   TUTTI_CO_TRY(transfer.split_shares(extents.list(), memory));
   if (transfer.empty()) co_return Status();
   if (transfer.gated()) TUTTI_CO_TRY(transfer.outcome(co_await transfer.enter()));
-  transfer.cut();
   file.written = true;
-  ++file.unfinished_writes;
   for (const Extent& extent : extents.list()) {
     if (extent.length > 0_B) file.written_end = std::max(file.written_end, extent.end());
   }
+  if (transfer.write_ahead(extents.list(), memory)) co_return Status();
+  ++file.unfinished_writes;
+  transfer.cut();
   Status status = co_await transfer.send();
   for (int attempt = 1; status.ok() && attempt < kMostAttempts && transfer.keep_torn(); ++attempt)
     status = co_await transfer.send();

@@ -112,7 +112,7 @@ ChecksumStore::ChecksumStore(Clock& clock, Store& data, Store& sums, ChecksumOpt
 
 StoreTraits ChecksumStore::traits() const {
   StoreTraits traits = data_.traits();
-  traits.shareable = false;
+  traits.unshare();
   traits.checksums = true;
   return traits;
 }

@@ -44,7 +44,7 @@ class FaultyStore final : public Store {
   // Not shared: who reads for himself meets no faults.
   [[nodiscard]] StoreTraits traits() const override {
     StoreTraits traits = inner_.traits();
-    traits.shareable = false;
+    traits.unshare();
     return traits;
   }
   using Store::read;

@@ -30,7 +30,7 @@ class CpuStore final : public Store {
   // It takes time, but waits for no device.
   [[nodiscard]] StoreTraits traits() const override {
     StoreTraits traits = inner_.traits();
-    traits.shareable = false;
+    traits.unshare();
     return traits;
   }
   using Store::read;

@@ -23,7 +23,7 @@ class MeterStore final : public Store {
   // Not shared: what somebody reads for himself could not be noted.
   [[nodiscard]] StoreTraits traits() const override {
     StoreTraits traits = inner_.traits();
-    traits.shareable = false;
+    traits.unshare();
     return traits;
   }
   using Store::read;

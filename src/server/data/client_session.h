@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "env/network.h"
 #include "env/sync.h"
+#include "server/data/local_grants.h"
 #include "server/data/parking.h"
 #include "server/data/replay.h"
 #include "server/data/session_views.h"
@@ -43,7 +44,8 @@ struct ClientSession {
   std::shared_ptr<ReplayRecord> replay;  // null before the session has begun
   std::unique_ptr<SessionViews> views;   // null: it may declare none
   Bytes prefetching;  // queued to be fetched ahead, or being fetched
-  Bytes granted;  // a bound of what its client may have read without asking, and has not told yet
+  LocalGrants granted;
+  bool has_marks = false;  // was given the store's words of change
 };
 
 }  // namespace tutti

@@ -121,7 +121,7 @@ Status DataSession::handle(const Frame& frame) {
     case wire::Type::write:
       return transfer(frame, true);
     case wire::Type::took:
-      return local_reads(frame);
+      return local_use(frame);
     case wire::Type::view:
       return view(frame);
     case wire::Type::sync:
@@ -182,7 +182,7 @@ Status DataSession::transfer(const Frame& frame, bool write) {
   const wire::Tag& claim = *request->tag();
   const std::uint64_t application = allowed_.fit(claim.application());
   Dispatcher& dispatcher = server_.dispatcher_;
-  if (request->took() != nullptr) dispatcher.count_local_reads(*client_, application, *request->took());
+  if (request->took() != nullptr) dispatcher.count_local(*client_, application, *request->took());
   Status status = check(*request->capability(), write ? wire::kRightWrite : wire::kRightRead);
   if (status.ok()) status = check_lock(ObjectId{request->capability()->file()}, request->lock());
   if (status.ok()) status = check_room(application);
@@ -240,11 +240,11 @@ Status DataSession::view(const Frame& frame) {
   return client_->views->declare(*request);
 }
 
-Status DataSession::local_reads(const Frame& frame) {
+Status DataSession::local_use(const Frame& frame) {
   const auto* request = wire::parse<wire::TookRequest>(frame.payload);
   if (request == nullptr || request->tag() == nullptr || request->took() == nullptr)
     return {Code::malformed, "took request"};
-  server_.dispatcher_.count_local_reads(*client_, allowed_.fit(request->tag()->application()),
+  server_.dispatcher_.count_local(*client_, allowed_.fit(request->tag()->application()),
                                         *request->took());
   return {};
 }

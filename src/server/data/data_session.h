@@ -51,7 +51,7 @@ class DataSession {
   Status transfer(const Frame& frame, bool write);
   // Code::busy if user and application have their share of the queue already.
   [[nodiscard]] Status check_room(std::uint64_t application);
-  Status local_reads(const Frame& frame);
+  Status local_use(const Frame& frame);
   Status view(const Frame& frame);
 
   Status object_request(const Frame& frame);

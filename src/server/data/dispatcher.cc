@@ -95,6 +95,7 @@ Dispatcher::Dispatcher(const Env& env, Store& store, std::unique_ptr<RequestPoli
       boot_(boot),
       limits_(limits),
       local_reads_(store, limits.read_grant),
+      local_writes_(store, limits.write_grant),
       cuts_(env.random.next()),
       syncs_(env.clock.executor(), kSyncs),
       statistics_(env.clock.executor(), store),
@@ -432,17 +433,20 @@ void Dispatcher::end_task(Turn& turn) {
   dispatch();
 }
 
-void Dispatcher::count_local_reads(ClientSession& session, std::uint64_t application,
-                                   const wire::Took& claim) {
-  const LocalReadGrants::Told told = LocalReadGrants::told(session, claim);
-  if (told.reads == 0) return;
+void Dispatcher::count_local(ClientSession& session, std::uint64_t application, const wire::Took& claim) {
+  const LocalGrants::Told reads = session.granted.told_reads(claim);
+  const LocalGrants::Told writes = session.granted.told_writes(claim);
+  if (reads.count + writes.count == 0) return;
   const Nanos now = env_.clock.now();
   const Accounting::Slot slot = accounting_.arrived(application, session.program, session.job, now);
-  accounting_.count(slot, false, told.bytes, told.reads);
+  if (reads.count > 0) accounting_.count(slot, false, reads.bytes, reads.count);
+  if (writes.count > 0) accounting_.count(slot, true, writes.bytes, writes.count);
   accounting_.dropped(slot, now);
-  rate_.note(now, told.reads);
-  totals_.reads += told.reads;
-  totals_.bytes_read += told.bytes;
+  rate_.note(now, reads.count + writes.count);
+  totals_.reads += reads.count;
+  totals_.bytes_read += reads.bytes;
+  totals_.writes += writes.count;
+  totals_.bytes_written += writes.bytes;
 }
 
 std::uint64_t Dispatcher::cuts_of(const Transfer& transfer) const {
@@ -467,17 +471,26 @@ void Dispatcher::reply(const Transfer& transfer) {
     bytes = reply_.CreateVector(reinterpret_cast<const std::uint8_t*>(transfer.inside.data()),
                                 transfer.inside.size());
   }
-  const bool quiet = queued_ + in_service_ == 0;  // nobody waits: its client may read more without asking
-  const LocalReadGrants::Grant ahead =
-      status.ok() && quiet ? local_reads_.grant(transfer) : LocalReadGrants::Grant();
+  // Nobody waits: its client may read or write more without asking.
+  const bool generous = status.ok() && queued_ + in_service_ == 0;
+  LocalReadGrants::Grant ahead;
+  LocalWriteGrants::Grant writing;
+  if (generous && transfer.write) {
+    writing = local_writes_.grant(transfer);
+    ahead = {0_B, writing.bytes, writing.time};
+  } else if (generous) {
+    ahead = local_reads_.grant(transfer);
+  }
+  const std::uint64_t key = transfer.write ? writing.object.key : transfer.local.key;
   const std::uint64_t cuts = transfer.write ? cuts_of(transfer) : cuts_.last();
   // A device serves better what it has more of: it puts it in order itself.
   const wire::Load load(static_cast<std::uint32_t>(backlog_.wait().count() / 1000),
                         static_cast<std::uint32_t>(traits_.in_memory ? std::max<std::uint64_t>(backlog_.pace(), 1) : 0));
   reply_.Finish(wire::CreateTransferReply(reply_, static_cast<std::uint16_t>(status.code()), message,
-                                          transfer.valid_end.count(), bytes, transfer.era, transfer.local.key,
+                                          transfer.valid_end.count(), bytes, transfer.era, key,
                                           ahead.end.count(), ahead.time.count(), ahead.bytes.count(), cuts,
-                                          transfer.rotten.count(), &load));
+                                          transfer.rotten.count(), &load, writing.object.marks_key,
+                                          writing.object.mark, writing.object.value));
   const auto type = wire::reply_type(transfer.write ? wire::Type::write : wire::Type::read);
   // A reply that cannot be sent closes the connection; the session's own loop sees that.
   connection.send(type, transfer.frame, wire::bytes(reply_)).ignore();

@@ -25,6 +25,7 @@
 #include "server/data/directed_calls.h"
 #include "server/data/early_pulls.h"
 #include "server/data/local_reads.h"
+#include "server/data/local_writes.h"
 #include "server/data/lock_fences.h"
 #include "server/data/recent_rate.h"
 #include "server/data/removed_objects.h"
@@ -36,7 +37,8 @@
 namespace tutti {
 
 struct DispatcherLimits {
-  Bytes read_grant;              // the most that a client may read without asking
+  Bytes read_grant;              // the most that a client may read without asking,
+  Bytes write_grant;             // and write
   Nanos stall = 10_ms;           // for so long a turn waits for a client whose bytes do not move
   Nanos transfer_limit = 300_s;  // and so long a transfer waits for it in all
   std::size_t sending = 16;      // reads whose bytes are on the network while the store serves the next
@@ -56,8 +58,8 @@ class Dispatcher {
   // It has a session, and extents and their length unless it is for a whole object. `tag` is the client's word, `request_time` what the server made of it;
   // it came at `arrival`. Both wall.
   void add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, Nanos request_time, Nanos arrival);
-  // The session's client read bytes without asking. Counts them, as far as they were granted.
-  void count_local_reads(ClientSession& session, std::uint64_t application, const wire::Took& claim);
+  // The session's client read and wrote without asking. Counts that, as far as it was granted.
+  void count_local(ClientSession& session, std::uint64_t application, const wire::Took& claim);
   // From now on this policy decides. What is queued goes over to it; what is in service goes on, and over to it with
   // what is left after its quantum.
   void change_policy(std::unique_ptr<RequestPolicy> policy);
@@ -199,6 +201,7 @@ class Dispatcher {
   EarlyPulls early_;
   ParkedBytes parked_bytes_;
   LocalReadGrants local_reads_;
+  LocalWriteGrants local_writes_;
   Bytes memory_;
   CutCounts cuts_;
   Semaphore syncs_;

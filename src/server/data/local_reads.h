@@ -36,13 +36,6 @@ class LocalReadGrants {
   // Goes with the reply to a read; noted in its session.
   [[nodiscard]] Grant grant(const Transfer& transfer) const;
 
-  struct Told {
-    Bytes bytes;
-    std::uint64_t reads = 0;
-  };
-  // What the client says it read without asking, as far as that was granted.
-  static Told told(ClientSession& session, const wire::Took& claim);
-
  private:
   Store& store_;
   bool shareable_;

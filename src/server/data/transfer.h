@@ -75,11 +75,11 @@ constexpr bool may_follow(TransferState from, TransferState to) {
 // has, but its bytes stay in the store, and it was answered when it came.
 enum class Work : std::uint8_t { transfer, sync, truncate, prefetch };
 
-// See server/data/local_reads.h.
-struct LocalRead {
-  // The key of the file that the client has; 1: it has none yet; 0: it cannot read by itself.
+// See server/data/local_reads.h and local_writes.h.
+struct LocalAccess {
+  // The key of the file that the client has; 1: it has none yet; 0: it cannot read or write by itself.
   std::uint64_t known = 0;
-  Bytes ahead;            // how much more it would read without asking
+  Bytes ahead;            // how much more it would read or write without asking
   std::uint64_t key = 0;  // of the file that it reads from by itself; 0: its bytes are moved
   Bytes object_length;    // when the file was shared
 };
@@ -108,7 +108,7 @@ struct Transfer : TransferLists, detail::FramePool {
   bool inside_reply = false;    // a small read whose bytes travel in the reply
   ObjectId object;
   Bytes length;
-  LocalRead local;
+  LocalAccess local;
   std::uint64_t number = 0;                // of a change: see replay.h
   std::optional<std::uint64_t> cuts_then;  // of the object, when a write that is repeated was applied
   std::shared_ptr<Usage> usage;            // of its application

@@ -246,6 +246,8 @@ TYPED_TEST_P(StoreSuite, TraitsTellWhatIsWorthAsking) {
   EXPECT_TRUE(traits.cold || !store.cold(ObjectId{24}));
   EXPECT_TRUE(traits.cold || !store.cold(ObjectId{79}));
   EXPECT_EQ(traits.shareable, store.share(ObjectId{24}).file != nullptr);
+  EXPECT_EQ(traits.writable, store.share_for_writing(ObjectId{24}).file != nullptr);
+  EXPECT_EQ(store.share_for_writing(ObjectId{79}).file, nullptr) << "there is no such object";
   EXPECT_TRUE(traits.addresses || *place == std::nullopt);
   EXPECT_FALSE(traits.in_memory && (traits.cold || traits.addresses)) << "memory has no device";
 }

@@ -339,12 +339,39 @@ TEST_F(DispatcherTest, ALocalReadMovesNothingAndIsGrantedMoreOnlyWhileNobodyWait
   EXPECT_EQ(connection_->sent[0].reply().taken(), 7U);
   EXPECT_EQ(connection_->sent[0].reply().granted_bytes(), 0U) << "another one waits";
   EXPECT_EQ(connection_->sent[1].reply().granted_bytes(), (128_KiB).count());
-  EXPECT_EQ(session_->granted, 128_KiB);
   EXPECT_EQ(store_.reads, 0);
   EXPECT_TRUE(connection_->pushed.empty());
-  dispatcher_->count_local_reads(*session_, 1, wire::Took(100'000, 2));
+  dispatcher_->count_local(*session_, 1, wire::Took(100'000, 2, 0, 0));
   EXPECT_EQ(dispatcher_->totals().reads, 4U);
   EXPECT_EQ(dispatcher_->totals().bytes_read, 128_KiB + Bytes(100'000));
+  expect_empty();
+}
+
+TEST_F(DispatcherTest, AWriterIsGrantedMoreOnlyWhileNobodyWaits) {
+  store_.told = StoreTraits();
+  store_.told.in_memory = store_.told.writable = true;
+  store_.writable = {7, std::make_shared<NoFile>(), 2, std::make_shared<NoFile>(), 5, 11};
+  start({.write_grant = 128_KiB});
+  connection_->own = true;
+  const auto local = [](Transfer& transfer) {
+    transfer.local.known = 1;
+    transfer.local.ahead = 1_MiB;
+  };
+  add(true, {{0_B, 64_KiB}}, local);
+  add(true, {{64_KiB, 64_KiB}}, local);
+  decide({Decision::dispatch(1)});
+  decide({Decision::dispatch(2)});
+  ASSERT_EQ(answered(), (std::vector<std::uint64_t>{1, 2}));
+  EXPECT_EQ(connection_->sent[0].reply().granted_bytes(), 0U) << "another one waits";
+  const wire::TransferReply& second = connection_->sent[1].reply();
+  EXPECT_EQ(second.granted_bytes(), (128_KiB).count());
+  EXPECT_EQ(second.taken(), 7U);
+  EXPECT_EQ(second.marks(), 2U);
+  EXPECT_EQ(second.mark(), 5U);
+  EXPECT_EQ(second.mark_value(), 11U);
+  dispatcher_->count_local(*session_, 1, wire::Took(0, 0, 100'000, 2));
+  EXPECT_EQ(dispatcher_->totals().writes, 4U);
+  EXPECT_EQ(dispatcher_->totals().bytes_written, 128_KiB + Bytes(100'000));
   expect_empty();
 }
 

@@ -95,6 +95,7 @@ class ScriptedStore final : public Store {
     ++shares;
     return shared;
   }
+  WritableObject share_for_writing(ObjectId /*object*/) override { return writable; }
   [[nodiscard]] const StoreIdentity& identity() const override { return memory.identity(); }
   Status bind(const Uuid& metadata) override { return memory.bind(metadata); }
   [[nodiscard]] ObjectId newest() const override { return memory.newest(); }
@@ -104,6 +105,7 @@ class ScriptedStore final : public Store {
   Status failure;
   std::set<ObjectId> cold_objects;
   SharedObject shared;
+  WritableObject writable;
   MemoryStore memory;
   int reads = 0;
   int writes = 0;
@@ -168,10 +170,13 @@ class ScriptedConnection final : public Connection {
     return takes;
   }
 
+  [[nodiscard]] bool peer_is_own() const override { return own; }
+
   Peer who;
   Event gate;
   Status bulk_failure;
   bool takes = true;
+  bool own = false;
   std::vector<Sent> sent;
   std::vector<Moved> pulled;
   std::vector<Moved> pushed;

@@ -10,7 +10,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -33,6 +35,21 @@ struct Welcome {
   std::uint32_t cma = 0;
   std::array<std::uint64_t, 2> instance{};
 };
+
+std::string control_groups(const std::string& process) {
+  const std::ifstream file("/proc/" + process + "/cgroup");
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// Pages of a file in memory count where the process lives that makes them: one of another control group would be charged
+// for what the server keeps, and ended if it has no room.
+bool is_own(const Peer& peer) {
+  if (peer.uid != ::geteuid()) return false;
+  const std::string groups = control_groups(std::to_string(peer.pid));
+  return !groups.empty() && groups == control_groups("self");
+}
 
 // As the kernel knows it; the process at the other end cannot claim anything.
 Result<Peer> identify(int fd) {
@@ -160,8 +177,9 @@ Task<Status> greet_client(SocketConnection& connection, HandshakeContext& contex
   Welcome welcome;
   welcome.cma = cma ? 1 : 0;
   welcome.instance = context.instance;
+  const bool own = is_own(*peer);
   connection.established(*std::move(peer), cma);
-  if (context.mover != MoverChoice::socket) connection.give_files();
+  if (context.mover != MoverChoice::socket) connection.give_files(own);
   co_return connection.send(type_of(TransportFrame::welcome), 0, bytes_of(welcome));
 }
 

@@ -1,5 +1,8 @@
 #include "env/real/network/shared_descriptor.h"
 
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 
 #include <array>
@@ -11,9 +14,56 @@
 
 namespace tutti {
 
-Result<Bytes> SharedDescriptor::read(Bytes offset, std::span<const Segment> into) const {
+namespace {
+
+std::uint64_t length_of(std::span<const Segment> memory) {
   std::uint64_t total = 0;
-  for (const Segment& segment : into) total += segment.length;
+  for (const Segment& segment : memory) total += segment.length;
+  return total;
+}
+
+}  // namespace
+
+SharedDescriptor::~SharedDescriptor() {
+  if (mapped_ != nullptr) ::munmap(mapped_, mapped_length_);
+}
+
+std::span<const std::uint64_t> SharedDescriptor::words() const {
+  struct stat info {};
+  if (mapped_ == nullptr && ::fstat(fd_.get(), &info) == 0 && info.st_size > 0) {
+    const auto length = static_cast<std::size_t>(info.st_size);
+    void* base = ::mmap(nullptr, length, PROT_READ, MAP_SHARED, fd_.get(), 0);
+    if (base != MAP_FAILED) {
+      mapped_ = base;
+      mapped_length_ = length;
+    }
+  }
+  return {static_cast<const std::uint64_t*>(mapped_), mapped_length_ / sizeof(std::uint64_t)};
+}
+
+Bytes SharedDescriptor::longest() const {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0) return 0_B;
+  return limit.rlim_cur == RLIM_INFINITY ? Bytes::max() : Bytes(limit.rlim_cur);
+}
+
+Status SharedDescriptor::write(Bytes offset, std::span<const Segment> from) const {
+  const std::uint64_t total = length_of(from);
+  std::array<iovec, 64> parts;
+  std::uint64_t done = 0;
+  while (done < total) {
+    const std::size_t count = slice_segments(from, done, total - done, parts);
+    const ssize_t put =
+        ::pwritev(fd_.get(), parts.data(), static_cast<int>(count), static_cast<off_t>(offset.count() + done));
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) return Status::from_errno(put < 0 ? errno : ENOSPC, "write to the server's file");
+    done += static_cast<std::uint64_t>(put);
+  }
+  return {};
+}
+
+Result<Bytes> SharedDescriptor::read(Bytes offset, std::span<const Segment> into) const {
+  const std::uint64_t total = length_of(into);
   std::array<iovec, 64> parts;
   std::uint64_t done = 0;
   while (done < total) {

@@ -145,10 +145,15 @@ void SocketConnection::release() {
 
 bool SocketConnection::closed_unseen() {
   if (cma_ == nullptr || loop_.clock().now() - loop_.looked() < kReleaseTime / 2) return false;
-  pollfd end{fd_, POLLRDHUP, 0};
-  if (::poll(&end, 1, 0) <= 0) return false;
+  if (!peer_gone()) return false;
   lose(Status(Code::unavailable, peer_.name + " has closed the connection"));
   return true;
+}
+
+bool SocketConnection::peer_gone() {
+  if (closed_) return true;
+  pollfd end{fd_, POLLRDHUP, 0};
+  return ::poll(&end, 1, 0) > 0;
 }
 
 void SocketConnection::close() { lose(Status(Code::unavailable, "the connection is closed")); }

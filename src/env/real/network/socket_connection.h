@@ -42,6 +42,8 @@ class SocketConnection final : public Connection {
   [[nodiscard]] bool takes_files() const override { return takes_files_; }
   bool give(std::uint64_t key, const SharedFile& file) override;
   std::shared_ptr<const SharedFile> given(std::uint64_t key) override;
+  [[nodiscard]] bool peer_is_own() const override { return peer_is_own_; }
+  [[nodiscard]] bool peer_gone() override;
 
   // For the handshake: the next frame of any type.
   Task<Result<Frame>> receive_any();
@@ -52,7 +54,10 @@ class SocketConnection final : public Connection {
     takes_files_ = true;
     reader_.take_files();
   }
-  void give_files() { gives_files_ = true; }
+  void give_files(bool peer_is_own) {
+    gives_files_ = true;
+    peer_is_own_ = peer_is_own;
+  }
   void batch_bulk() { reader_.batch_bulk(); }
   // From now on every frame is protected, with `sending` here and `receiving` by the peer. Not Protection::none.
   void protect(const AuthKey& sending, const AuthKey& receiving, Protection protection) {
@@ -91,6 +96,7 @@ class SocketConnection final : public Connection {
   std::unique_ptr<CmaMover> cma_;
   bool takes_files_ = false;
   bool gives_files_ = false;
+  bool peer_is_own_ = false;
   std::map<std::uint64_t, std::shared_ptr<const SharedFile>> given_;  // by key, not claimed yet
   Scope scope_;
 };

@@ -5,6 +5,7 @@
 #include <linux/fiemap.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
 
@@ -17,6 +18,7 @@
 
 #include "env/real/network/shared_descriptor.h"
 #include "env/real/store/buffer_pool.h"
+#include "env/real/store/change_marks.h"
 #include "env/real/store/file_cache.h"
 #include "env/real/store/loss_record.h"
 #include "env/real/store/object_directory.h"
@@ -27,8 +29,8 @@
 namespace tutti {
 namespace {
 
-// Keys of shared files come after this one, which no file has.
-constexpr std::uint64_t kNoFileYet = 1;
+// Keys of shared objects come after these: 1 is that of no file.
+constexpr std::uint64_t kMarksKey = 2;
 constexpr auto kLongest = static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());
 
 // What the kernel said to a request not to wait, when it would have to or never does it that way.
@@ -87,6 +89,7 @@ class FileStore::Impl {
   }
   Task<void> warm(ObjectId object);
   SharedObject share(ObjectId object);
+  WritableObject share_for_writing(ObjectId object);
   [[nodiscard]] bool mapped() const { return mapped_; }
   [[nodiscard]] ObjectDirectory& directory() { return directory_; }
 
@@ -120,6 +123,12 @@ class FileStore::Impl {
   };
 
   static std::optional<DeviceStretch> ask_place(const ObjectFile& file, Bytes offset);
+  // Whether others may write the object by themselves.
+  [[nodiscard]] bool written_by_others(ObjectId object) const {
+    return marks_ != nullptr && marks_->shared(object);
+  }
+  // Sees what others have made of its length.
+  void look_at_length(ObjectFile& file) const;
   void end_write(ObjectFile& file);
   // Both move the next bytes of the walk, as many as a buffer holds, and let it pass them.
   Task<Status> write_buffered(std::shared_ptr<WriteTurn> turn, ExtentWalk& walk, Source& source);
@@ -147,12 +156,14 @@ class FileStore::Impl {
   std::array<std::uint64_t, ObjectDirectory::kFanOut> synced_names_{};  // as names_changed() counts
   std::array<std::shared_ptr<Rounds>, ObjectDirectory::kFanOut> name_syncs_;
   std::uint64_t synced_buckets_ = 0;
-  std::uint64_t last_key_ = kNoFileYet;
+  std::uint64_t last_key_ = kMarksKey;
+  std::unique_ptr<ChangeMarks> marks_;  // null: nobody else writes
   std::unique_ptr<Uring> uring_;  // null: operations that must wait block
   Scope scope_;                   // of syncs, which go on without those who asked
 };
 
 void FileStore::Impl::start() {
+  if (mapped_) marks_ = ChangeMarks::make();
   if (!options_.io_uring || directory_.on_tmpfs()) return;  // tmpfs never waits
   Result<std::unique_ptr<Uring>> made = Uring::open(loop_);
   if (made.ok()) {
@@ -166,6 +177,7 @@ StoreTraits FileStore::Impl::traits() const {
   StoreTraits traits;
   traits.in_memory = mapped_;
   traits.shareable = mapped_;
+  traits.writable = marks_ != nullptr;
   traits.cold = uring_ != nullptr;
   traits.addresses = !directory_.on_tmpfs();
   return traits;
@@ -174,6 +186,12 @@ StoreTraits FileStore::Impl::traits() const {
 Status FileStore::Impl::failure(const char* what, ObjectId object, int error) const {
   return Status::from_errno(
       error, fmt::format("{} object {:016x} ({})", what, object.value, directory_.path_of(object)));
+}
+
+void FileStore::Impl::look_at_length(ObjectFile& file) const {
+  struct stat info {};
+  if (written_by_others(file.id) && ::fstat(file.fd.get(), &info) == 0)
+    file.length = static_cast<std::uint64_t>(info.st_size);
 }
 
 // --- writing ---
@@ -190,6 +208,7 @@ Task<Status> FileStore::Impl::write(ObjectId object, std::span<const Extent> ext
   Result<std::shared_ptr<ObjectFile>> file = files_.open(object, true);
   if (!file.ok()) co_return file.status();
   const Unsynced unsynced(*this, **file);
+  look_at_length(**file);
   std::shared_ptr<WriteTurn> turn;
   ExtentWalk walk(extents);
   if (walk.done()) turn = std::make_shared<WriteTurn>(*this, *file);  // the object is made all the same
@@ -214,6 +233,7 @@ Task<Status> FileStore::Impl::write(ObjectId object, std::span<const Extent> ext
 // The last one out cuts off what failed writes have left past the end.
 void FileStore::Impl::end_write(ObjectFile& file) {
   if (--file.writers > 0) return;
+  look_at_length(file);
   if (file.reach > file.length) {
     if (const int error = file.cut(file.length); error != 0) {
       options_.log.error("{}", failure("cut back after a failed write:", file.id, error).message());
@@ -285,7 +305,12 @@ Task<Status> FileStore::Impl::truncate(ObjectId object, Bytes length) {
   };
   const Shrinking shrinking(file);
   const Unsynced unsynced(*this, file);
-  while (length.count() < file.length && file.map_users > 0) co_await file.unmapped.wait();
+  for (;;) {
+    look_at_length(file);
+    if (length.count() >= file.length || file.map_users == 0) break;
+    co_await file.unmapped.wait();
+  }
+  if (written_by_others(object)) marks_->changes(object);
   if (const int error = file.cut(length.count()); error != 0) co_return failure("truncate", object, error);
   file.length = length.count();
   file.uncommitted = false;
@@ -301,6 +326,7 @@ Task<Result<ReadResult>> FileStore::Impl::read(ObjectId object, std::span<const 
   ExtentWalk walk(extents);
   while (!walk.done()) {
     const Extent next = walk.front();
+    if (*file != nullptr) look_at_length(**file);
     const Bytes length(*file == nullptr ? 0 : (*file)->length);  // may change while the sink waits
     if (next.offset >= length) {
       result.end = std::min(result.end, next.offset);
@@ -443,6 +469,7 @@ SharedObject FileStore::Impl::share(ObjectId object) {
   const Result<std::shared_ptr<ObjectFile>> opened = files_.open(object, false);
   if (!opened.ok() || *opened == nullptr) return {};
   ObjectFile& file = **opened;
+  look_at_length(file);
   if (file.shared == nullptr) {
     // Not our own descriptor: nobody else may write.
     FileDescriptor fd(directory_.open_object(object, O_RDONLY));
@@ -453,7 +480,26 @@ SharedObject FileStore::Impl::share(ObjectId object) {
   return {file.shared_key, Bytes(file.length), file.shared};
 }
 
+WritableObject FileStore::Impl::share_for_writing(ObjectId object) {
+  if (marks_ == nullptr) return {};
+  const Result<std::shared_ptr<ObjectFile>> opened = files_.open(object, false);
+  if (!opened.ok() || *opened == nullptr || (*opened)->uncommitted) return {};
+  ObjectFile& file = **opened;
+  // What a write under way has made longer would count as the object's.
+  if (file.writers > 0 && file.writable == nullptr) return {};
+  if (file.writable == nullptr) {
+    FileDescriptor fd(directory_.open_object(object, O_RDWR));
+    if (!fd.valid()) return {};
+    file.writable = std::make_shared<SharedDescriptor>(std::move(fd));
+    file.writable_key = ++last_key_;
+    marks_->share(object);
+  }
+  return {file.writable_key, file.writable,          kMarksKey,
+          marks_->file(),    ChangeMarks::word(object), marks_->value(object)};
+}
+
 Status FileStore::Impl::unlink(ObjectId object) {
+  if (written_by_others(object)) marks_->changes(object);
   if (directory_.unlink_object(object) == 0) {
     files_.note_removed(object);
   } else if (errno != ENOENT) {
@@ -472,6 +518,7 @@ Task<Status> FileStore::Impl::remove(ObjectId object) {
 Result<std::optional<Bytes>> FileStore::Impl::length(ObjectId object) {
   if (const std::shared_ptr<ObjectFile> file = files_.find(object)) {
     if (file->uncommitted) return std::optional<Bytes>();
+    look_at_length(*file);
     return std::optional(Bytes(file->length));
   }
   const off_t length = directory_.length_of(object);
@@ -623,6 +670,7 @@ Result<StoreSpace> FileStore::space() { return impl_->space(); }
 bool FileStore::cold(ObjectId object) const { return impl_->cold(object); }
 Task<void> FileStore::warm(ObjectId object) { return impl_->warm(object); }
 SharedObject FileStore::share(ObjectId object) { return impl_->share(object); }
+WritableObject FileStore::share_for_writing(ObjectId object) { return impl_->share_for_writing(object); }
 const StoreIdentity& FileStore::identity() const { return impl_->directory().identity(); }
 Status FileStore::bind(const Uuid& metadata) { return impl_->directory().bind(metadata); }
 ObjectId FileStore::newest() const { return impl_->directory().newest(); }

@@ -64,6 +64,7 @@ class FileStore final : public Store {
   [[nodiscard]] bool cold(ObjectId object) const override;
   Task<void> warm(ObjectId object) override;
   SharedObject share(ObjectId object) override;
+  WritableObject share_for_writing(ObjectId object) override;
   [[nodiscard]] const StoreIdentity& identity() const override;
   Status bind(const Uuid& metadata) override;
   [[nodiscard]] ObjectId newest() const override;

@@ -1,7 +1,8 @@
 // ObjectFile: an open object of a FileStore: its descriptor, what is known of it, and its mapping.
 //
 // Invariants. `length` is that of the object: what completed writes and truncates made it; the file may be
-// longer while writes are under way, and is cut back by the last of them. `allocated` holds only ranges that
+// longer while writes are under way, and is cut back by the last of them. Of an object that others write by themselves it
+// is that of the file, when the store last looked, and nothing is cut back. `allocated` holds only ranges that
 // certainly have pages on tmpfs: touching those through a mapping cannot fail for lack of space. A file is
 // never cut below a range that is in use through a mapping.
 #pragma once
@@ -71,6 +72,8 @@ class ObjectFile {
   std::shared_ptr<Rounds> syncs = std::make_shared<Rounds>();
   std::shared_ptr<const SharedFile> shared;  // made when first asked for
   std::uint64_t shared_key = 0;
+  std::shared_ptr<const SharedFile> writable;  // the same for writing
+  std::uint64_t writable_key = 0;
   ExtentSet allocated;
   Bytes placed_from;  // the bytes from here on lie there, as last asked
   DeviceStretch placed;

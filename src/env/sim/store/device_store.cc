@@ -170,7 +170,7 @@ Task<void> DeviceStore::flush_device() {
 StoreTraits DeviceStore::traits() const {
   StoreTraits traits = inner_.traits();
   traits.in_memory = false;
-  traits.shareable = false;
+  traits.unshare();
   traits.cold = options_.inodes && options_.cache.size > Bytes();
   traits.addresses = true;
   return traits;
