@@ -30,8 +30,6 @@ class SharedFile {
   [[nodiscard]] virtual Status write(Bytes /*offset*/, std::span<const Segment> /*from*/) const {
     return {Code::unsupported, "the file is for reading only"};
   }
-  // How long this process may make it.
-  [[nodiscard]] virtual Bytes longest() const { return Bytes::max(); }
   // The file as numbers in memory that its owner changes at any time: load them atomically. None if it cannot be
   // mapped. As long as the file.
   [[nodiscard]] virtual std::span<const std::uint64_t> words() const { return {}; }

@@ -36,7 +36,6 @@ void LocalWrites::accept(const wire::TransferReply& reply, const std::shared_ptr
   hopeless_ = file_ == nullptr || marks_ == nullptr || reply.mark() >= marks_->words().size();
   if (hopeless_) return;
   left_ = Bytes(reply.granted_bytes());
-  end_ = file_->longest();
   until_ = asked + Nanos(reply.granted_for());
   mark_ = reply.mark();
   mark_value_ = reply.mark_value();
@@ -47,8 +46,8 @@ bool LocalWrites::unchanged() const {
   return __atomic_load_n(&marks_->words()[mark_], __ATOMIC_SEQ_CST) == mark_value_;
 }
 
-bool LocalWrites::allowed(Bytes bytes, Bytes end, Nanos now) const {
-  if (bytes > left_ || end > end_ || now >= until_) return false;
+bool LocalWrites::allowed(Bytes bytes, Nanos now) const {
+  if (bytes > left_ || now >= until_) return false;
   const auto channel = channel_.lock();
   return channel != nullptr && !channel->closed() && unchanged();
 }

@@ -30,8 +30,8 @@ class LocalWrites {
   void accept(const wire::TransferReply& reply, const std::shared_ptr<Channel>& channel,
               std::shared_ptr<const SharedFile> marks, Nanos asked);
 
-  // Whether so many bytes may be written now without asking, up to this offset of the object.
-  [[nodiscard]] bool allowed(Bytes bytes, Bytes end, Nanos now) const;
+  // Whether so many bytes may be written now without asking.
+  [[nodiscard]] bool allowed(Bytes bytes, Nanos now) const;
   // Writes some of them. False if not all are there.
   [[nodiscard]] bool write(Bytes offset, std::span<const Segment> from) const;
   // After the last of them: whether they count. If not, nothing is allowed any more.
@@ -55,7 +55,6 @@ class LocalWrites {
   bool hopeless_ = false;           // it did not arrive: not asked for again
   bool written_before_ = false;
   Bytes left_;  // so many bytes; 0: none
-  Bytes end_;   // and none behind this offset
   Nanos until_;
   std::uint32_t mark_ = 0;
   std::uint64_t mark_value_ = 0;

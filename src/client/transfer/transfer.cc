@@ -72,9 +72,7 @@ class Transfer {
     if (lock_.number() != 0 || view_.call != nullptr) return false;
     const Nanos now = file_.env.clock.steady();
     for (const Share& share : shares_) {
-      Bytes end;
-      for (const Extent& extent : share.object) end = std::max(end, extent.end());
-      if (!local(share).allowed(share.length, end, now)) return false;
+      if (!local(share).allowed(share.length, now)) return false;
     }
     // Whatever it is mapped from is waited for here, not inside the object.
     bring_in(memory, false);

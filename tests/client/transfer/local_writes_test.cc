@@ -33,9 +33,7 @@ class Sheet final : public SharedFile {
     written.push_back(offset);
     return full ? Status(Code::no_space, "full") : Status();
   }
-  [[nodiscard]] Bytes longest() const override { return most; }
   mutable std::vector<Bytes> written;
-  Bytes most = Bytes::max();
   bool full = false;
 };
 
@@ -56,7 +54,7 @@ class LocalWritesTest : public testing::Test {
     local_.accept(*flatbuffers::GetRoot<wire::TransferReply>(builder_.GetBufferPointer()), channel_, marks_, 1_s);
   }
   bool write(Bytes bytes, Nanos now = 1_s) {
-    return local_.allowed(bytes, bytes, now) && local_.write(0_B, {}) && local_.settled(bytes);
+    return local_.allowed(bytes, now) && local_.write(0_B, {}) && local_.settled(bytes);
   }
 
   Executor executor_;
@@ -96,20 +94,20 @@ TEST_F(LocalWritesTest, AnAnswerWithoutAGrantTakesTheOldOneBack) {
 TEST_F(LocalWritesTest, ACutBetweenGrantAndWriteOrDuringItMakesThemAsk) {
   answer(1000);
   words_->values[3] = 18;
-  EXPECT_FALSE(local_.allowed(1_B, 1_B, 1_s));
+  EXPECT_FALSE(local_.allowed(1_B, 1_s));
   words_->values[3] = 17;
-  ASSERT_TRUE(local_.allowed(1_B, 1_B, 1_s));
+  ASSERT_TRUE(local_.allowed(1_B, 1_s));
   ASSERT_TRUE(local_.write(0_B, {}));
   words_->values[3] = 18;
   EXPECT_FALSE(local_.settled(1_B));
   words_->values[3] = 17;
-  EXPECT_FALSE(local_.allowed(1_B, 1_B, 1_s)) << "nothing is allowed any more";
+  EXPECT_FALSE(local_.allowed(1_B, 1_s)) << "nothing is allowed any more";
   EXPECT_EQ(local_.report().writes(), 0U);
 }
 
 TEST_F(LocalWritesTest, WithoutTheServerNothingCounts) {
   answer(1000);
-  ASSERT_TRUE(local_.allowed(1_B, 1_B, 1_s));
+  ASSERT_TRUE(local_.allowed(1_B, 1_s));
   connection_->gone = true;
   EXPECT_FALSE(local_.settled(1_B));
 }
@@ -119,13 +117,6 @@ TEST_F(LocalWritesTest, AFileThatDidNotComeIsNotAskedForAgain) {
   answer(1000);
   EXPECT_FALSE(write(1_B));
   EXPECT_EQ(local_.key(channel_), 0U);
-}
-
-TEST_F(LocalWritesTest, WhoMayNotMakeLongFilesAsksForWhatLiesBehind) {
-  sheet_->most = 500_B;
-  answer(1000);
-  EXPECT_TRUE(local_.allowed(100_B, 500_B, 1_s));
-  EXPECT_FALSE(local_.allowed(100_B, 501_B, 1_s));
 }
 
 TEST_F(LocalWritesTest, AWordThatIsNotThereIsNoGrant) {

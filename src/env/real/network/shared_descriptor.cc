@@ -24,6 +24,12 @@ std::uint64_t length_of(std::span<const Segment> memory) {
 
 }  // namespace
 
+SharedDescriptor::SharedDescriptor(FileDescriptor fd) : fd_(std::move(fd)) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) == 0)
+    longest_ = limit.rlim_cur == RLIM_INFINITY ? Bytes::max() : Bytes(limit.rlim_cur);
+}
+
 SharedDescriptor::~SharedDescriptor() {
   if (mapped_ != nullptr) ::munmap(mapped_, mapped_length_);
 }
@@ -41,14 +47,10 @@ std::span<const std::uint64_t> SharedDescriptor::words() const {
   return {static_cast<const std::uint64_t*>(mapped_), mapped_length_ / sizeof(std::uint64_t)};
 }
 
-Bytes SharedDescriptor::longest() const {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0) return 0_B;
-  return limit.rlim_cur == RLIM_INFINITY ? Bytes::max() : Bytes(limit.rlim_cur);
-}
-
 Status SharedDescriptor::write(Bytes offset, std::span<const Segment> from) const {
   const std::uint64_t total = length_of(from);
+  if (total > longest_.count() || offset > longest_ - Bytes(total))
+    return {Code::too_large, "write to the server's file: this process may not make files that long"};
   std::array<iovec, 64> parts;
   std::uint64_t done = 0;
   while (done < total) {

@@ -13,19 +13,18 @@ namespace tutti {
 
 class SharedDescriptor final : public SharedFile {
  public:
-  explicit SharedDescriptor(FileDescriptor fd) : fd_(std::move(fd)) {}
+  explicit SharedDescriptor(FileDescriptor fd);
   SharedDescriptor(const SharedDescriptor&) = delete;
   SharedDescriptor& operator=(const SharedDescriptor&) = delete;
   ~SharedDescriptor() override;
   [[nodiscard]] Result<Bytes> read(Bytes offset, std::span<const Segment> into) const override;
   [[nodiscard]] Status write(Bytes offset, std::span<const Segment> from) const override;
-  // A process that tries to make a file longer is ended for it.
-  [[nodiscard]] Bytes longest() const override;
   [[nodiscard]] std::span<const std::uint64_t> words() const override;
   [[nodiscard]] int descriptor() const override { return fd_.get(); }
 
  private:
   FileDescriptor fd_;
+  Bytes longest_;  // that this process may make a file; one that tries more is ended for it
   mutable void* mapped_ = nullptr;  // by words(), when first asked for
   mutable std::size_t mapped_length_ = 0;
 };
