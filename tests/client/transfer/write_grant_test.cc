@@ -49,9 +49,9 @@ TEST_F(WriteGrantTest, ACutEndsTheGrantAndNothingComesBack) {
   write_all(0);
   ASSERT_TRUE(loop_.run(file_->truncate(Bytes(10 * kBlock + 5))).ok());
   EXPECT_EQ(*loop_.run(file_->size()), Bytes(10 * kBlock + 5));
-  const std::uint64_t before = writes();
+  EXPECT_LT(writes(), kBlocks);
   write(20, 77);
-  EXPECT_EQ(writes(), before + 1) << "it asks again";
+  EXPECT_EQ(writes(), kBlocks + 1) << "it asked, and told of the others";
   EXPECT_EQ(read(20), block(77));
   EXPECT_EQ(read(15), std::vector<std::byte>(kBlock)) << "a hole, not what was cut";
   EXPECT_EQ(*loop_.run(file_->size()), Bytes(21 * kBlock));

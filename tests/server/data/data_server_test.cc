@@ -183,13 +183,14 @@ TEST_F(DataServerTest, NobodyTookMoreThanWasGranted) {
   auto channel = connect();
   flatbuffers::FlatBufferBuilder builder;
   const wire::Tag tag(1, 0, 1, 1, 0);
-  const wire::Took took(std::uint64_t{1} << 60U, std::uint64_t{1} << 60U);
+  const wire::Took took(std::uint64_t{1} << 60U, 1U << 30U, std::uint64_t{1} << 60U, 1U << 30U);
   builder.Finish(wire::CreateTookRequest(builder, &tag, &took));
   ASSERT_TRUE(channel->connection().send(wire::request_type(wire::Type::took), 0, wire::bytes(builder)).ok());
   auto bytes = pattern(100);
   ASSERT_TRUE(transfer(*channel, true, 0, bytes, capability(wire::kRightWrite)).ok());
   EXPECT_EQ(server_->dispatcher().totals().reads, 0U);
   EXPECT_EQ(server_->dispatcher().totals().bytes_read, 0_B);
+  EXPECT_EQ(server_->dispatcher().totals().bytes_written, Bytes(100));
 }
 
 TEST_F(DataServerTest, RequestsOfManyPiecesAreBoundedByTheirMemory) {

@@ -326,7 +326,7 @@ TEST_F(DispatcherTest, ALocalReadMovesNothingAndIsGrantedMoreOnlyWhileNobodyWait
   store_.told = StoreTraits();
   store_.told.in_memory = store_.told.shareable = true;
   store_.shared = {7, 1_MiB, std::make_shared<NoFile>()};
-  start({.read_grant = 128_KiB});
+  start({.read_grant = 128_KiB, .write_grant = 0_B});
   const auto local = [](Transfer& transfer) {
     transfer.local.known = 1;
     transfer.local.ahead = 1_MiB;
@@ -351,7 +351,7 @@ TEST_F(DispatcherTest, AWriterIsGrantedMoreOnlyWhileNobodyWaits) {
   store_.told = StoreTraits();
   store_.told.in_memory = store_.told.writable = true;
   store_.writable = {7, std::make_shared<NoFile>(), 2, std::make_shared<NoFile>(), 5, 11};
-  start({.write_grant = 128_KiB});
+  start({.read_grant = 0_B, .write_grant = 128_KiB});
   connection_->own = true;
   const auto local = [](Transfer& transfer) {
     transfer.local.known = 1;
@@ -360,7 +360,9 @@ TEST_F(DispatcherTest, AWriterIsGrantedMoreOnlyWhileNobodyWaits) {
   add(true, {{0_B, 64_KiB}}, local);
   add(true, {{64_KiB, 64_KiB}}, local);
   decide({Decision::dispatch(1)});
+  run();
   decide({Decision::dispatch(2)});
+  run();
   ASSERT_EQ(answered(), (std::vector<std::uint64_t>{1, 2}));
   EXPECT_EQ(connection_->sent[0].reply().granted_bytes(), 0U) << "another one waits";
   const wire::TransferReply& second = connection_->sent[1].reply();

@@ -111,5 +111,78 @@ TEST_F(SharedFileTest, ArrivesBeforeTheFramesBehindIt) {
   EXPECT_FALSE((*client)->give(9, *shared.file)) << "only servers give";
 }
 
+class WritableFileTest : public SharedFileTest {
+ protected:
+  // The bytes of the object as the store gives them.
+  std::vector<std::byte> stored() {
+    std::vector<std::byte> bytes(200'000);
+    MemorySink sink(bytes);
+    const auto got = loop_.run(store_->read(kObject, 0_B, Bytes(bytes.size()), sink));
+    EXPECT_TRUE(got.ok());
+    bytes.resize(got.ok() ? got->count() : 0);
+    return bytes;
+  }
+  [[nodiscard]] std::uint64_t word(const WritableObject& object) const {
+    return object.marks->words()[object.mark];
+  }
+};
+
+TEST_F(WritableFileTest, WhatOthersWriteIsTheObjectsWithItsLength) {
+  write(pattern(1000, 1));
+  const WritableObject writable = store_->share_for_writing(kObject);
+  ASSERT_NE(writable.file, nullptr);
+  auto bytes = pattern(100'000, 2);
+  const std::array<Segment, 2> from = {segment_of(std::span(bytes).first(30'000)),
+                                       segment_of(std::span(bytes).subspan(30'000))};
+  ASSERT_TRUE(writable.file->write(0_B, from).ok());
+  EXPECT_EQ(stored(), bytes);
+  EXPECT_EQ(*loop_.run(store_->length(kObject)), Bytes(100'000));
+  EXPECT_EQ(store_->share(kObject).length, Bytes(100'000));
+  EXPECT_EQ(store_->share_for_writing(kObject).key, writable.key) << "one file for all";
+  EXPECT_EQ(word(writable), writable.value) << "nothing was cut";
+}
+
+// A write of the store that fails must not cut off what others wrote meanwhile.
+TEST_F(WritableFileTest, AFailedWriteOfTheStoreTakesNothingAway) {
+  struct Failing : Source {
+    const WritableObject& writable;
+    std::vector<std::byte>& bytes;
+    Failing(const WritableObject& writable, std::vector<std::byte>& bytes) : writable(writable), bytes(bytes) {}
+    Task<Status> fill(Bytes at, Places /*places*/) override {
+      if (at == 0_B) co_return Status();
+      const Segment all = segment_of(bytes);
+      EXPECT_TRUE(writable.file->write(0_B, only(all)).ok());
+      co_return Status(Code::unavailable, "the client is gone");
+    }
+  };
+  write(pattern(1000, 1));
+  const WritableObject writable = store_->share_for_writing(kObject);
+  auto bytes = pattern(150'000, 3);
+  Failing source(writable, bytes);
+  EXPECT_FALSE(loop_.run(store_->write(kObject, 0_B, 2_MiB, source)).ok());
+  const auto found = stored();
+  ASSERT_GE(found.size(), bytes.size());
+  EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), found.begin()));
+}
+
+TEST_F(WritableFileTest, TheWordChangesBeforeACutAndARemoval) {
+  write(pattern(1000, 1));
+  const WritableObject first = store_->share_for_writing(kObject);
+  ASSERT_TRUE(loop_.run(store_->truncate(kObject, 10_B)).ok());
+  EXPECT_NE(word(first), first.value);
+  const WritableObject second = store_->share_for_writing(kObject);
+  EXPECT_EQ(word(second), second.value);
+  ASSERT_TRUE(loop_.run(store_->remove(kObject)).ok());
+  EXPECT_NE(word(second), second.value);
+  EXPECT_EQ(store_->share_for_writing(kObject).file, nullptr);
+}
+
+TEST_F(WritableFileTest, OthersCannotChangeTheWords) {
+  write(pattern(10, 1));
+  const WritableObject writable = store_->share_for_writing(kObject);
+  const std::uint64_t one = 1;
+  EXPECT_LT(::pwrite(writable.marks->descriptor(), &one, sizeof(one), 0), 0);
+}
+
 }  // namespace
 }  // namespace tutti
