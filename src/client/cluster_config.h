@@ -45,7 +45,7 @@ struct ClusterConfig {
   std::int64_t max_queued = 100'000;
   std::int64_t max_queued_per_session = 4'096;
   Bytes queue_memory = 256_MiB;  // of requests that wait in one data server
-  Bytes read_grant = 4_MiB;      // how far local readers of objects in memory read on without asking,
+  Bytes read_grant = 16_MiB;      // how far local readers of objects in memory read on without asking,
   Bytes write_grant = 16_MiB;    // and writers write
   Bytes metadata_limit = 64_GiB;
   std::string gate_order = "auto";       // of turns: auto, preserved, overtaking; see policy/gate/lock_table.h

@@ -47,7 +47,7 @@ struct ClientOptions {
   std::size_t pieces_per_server = 0;  // of one operation at once; 0: any number
   bool views = true;  // views are declared to the servers; false: every transfer lists its extents
   std::uint32_t inline_limit = 8192;  // reads of at most so many bytes come inside the reply
-  Bytes read_ahead = 4_MiB;           // how far one that reads on would like to read without asking,
+  Bytes read_ahead = 16_MiB;          // how far one that reads on would like to read without asking,
   Bytes write_ahead = 16_MiB;         // and one that writes on to write
   std::string target_order = std::string(kDefaultTargetOrder);  // of the servers of a transfer: policy/target
   std::uint32_t rank = 0;   // among clients that work together: dense, from 0

@@ -19,8 +19,7 @@ std::uint64_t LocalWrites::key(const std::shared_ptr<Channel>& channel) {
 }
 
 bool LocalWrites::expects_more(const Piece& piece, Bytes small) {
-  return std::exchange(written_before_, true) ||
-         (piece.object.front().offset == 0_B && piece.length > small);
+  return std::exchange(written_before_, true) || piece.length > small;
 }
 
 void LocalWrites::accept(const wire::TransferReply& reply, const std::shared_ptr<Channel>& channel,

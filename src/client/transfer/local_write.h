@@ -23,7 +23,7 @@ class LocalWrites {
  public:
   // What a request on this connection says: the key of the file we have, that we have none yet, or 0: we cannot.
   std::uint64_t key(const std::shared_ptr<Channel>& channel);
-  // Whether there is more to come: the object has been written before, or this is the begin of it and more than `small`.
+  // Whether there is more to come: the object has been written before, or this is more than `small`.
   bool expects_more(const Piece& piece, Bytes small);
   // Takes over what the answer to a write that was asked at `asked` allows. `marks` are the server's words of change; null
   // if they did not come.
@@ -34,6 +34,9 @@ class LocalWrites {
   [[nodiscard]] bool allowed(Bytes bytes, Nanos now) const;
   // Writes some of them. False if not all are there.
   [[nodiscard]] bool write(Bytes offset, std::span<const Segment> from) const;
+  // Whether it is worth asking for the first bytes alone, to be allowed the others: not if that was in vain lately.
+  [[nodiscard]] bool may_be_allowed(Nanos now) const { return !hopeless_ && now >= try_again_; }
+  void was_in_vain(Nanos now) { try_again_ = now + 1_s; }
   // After the last of them: whether they count. If not, nothing is allowed any more.
   [[nodiscard]] bool settled(Bytes bytes);
   void forbid() { left_ = 0_B; }
@@ -56,6 +59,7 @@ class LocalWrites {
   bool written_before_ = false;
   Bytes left_;  // so many bytes; 0: none
   Nanos until_;
+  Nanos try_again_;
   std::uint32_t mark_ = 0;
   std::uint64_t mark_value_ = 0;
   std::uint64_t era_ = 0;

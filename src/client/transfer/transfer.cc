@@ -17,6 +17,35 @@ constexpr int kMostAttempts = 16;
 // Of a call that servers put in the order of their disks: small enough that the parts of all who take part alternate.
 constexpr Bytes kDirectedPiece = 256_KiB;
 constexpr std::size_t kPrefetchExtents = 1024;  // in one message
+// A write of so many bytes is begun with a small one if that may bring leave to write the rest without asking.
+constexpr Bytes kWorthAGrant = 2_MiB;
+
+// A stripe on every server of the file.
+Bytes one_round(const Layout& layout) { return layout.stripe_size * layout.stripe_count; }
+
+// The first `length` bytes of both lists, and the others.
+struct Parts {
+  std::vector<Extent> head, tail;
+  Segments head_memory, tail_memory;
+};
+Parts parts_of(std::span<const Extent> extents, std::span<const Segment> memory, Bytes length) {
+  Parts parts;
+  Bytes left = length;
+  for (const Extent& extent : extents) {
+    const Bytes first = std::min(left, extent.length);
+    if (first > 0_B) parts.head.push_back({extent.offset, first});
+    if (first < extent.length) parts.tail.push_back({extent.offset + first, extent.length - first});
+    left -= first;
+  }
+  std::uint64_t bytes = length.count();
+  for (const Segment& segment : memory) {
+    const std::uint64_t first = std::min(bytes, segment.length);
+    if (first > 0) parts.head_memory.push_back({segment.address, first});
+    if (first < segment.length) parts.tail_memory.push_back({segment.address + first, segment.length - first});
+    bytes -= first;
+  }
+  return parts;
+}
 
 // One transfer on its way; the functions are its steps, in their order.
 class Transfer {
@@ -44,7 +73,7 @@ class Transfer {
     facts.application = file_.options.application;
     facts.client = file_.options.client;
     facts.write = write_;
-    for (const Share& share : shares_) facts.length += share.length;
+    facts.length = length();
     facts.bottleneck = bottleneck_;
     passage_.emplace(*file_.options.gate, facts);
     return passage_->enter();
@@ -65,6 +94,18 @@ class Transfer {
       return local.allowed_ahead() && local.read_ahead(piece, file_.env.clock.steady());
     });
     return pieces_.empty();
+  }
+
+  // Whether a grant, which costs a small request, would be worth it.
+  [[nodiscard]] bool may_be_granted() {
+    if (lock_.number() != 0 || view_.call != nullptr || length() < kWorthAGrant) return false;
+    if (length() < one_round(file_.layout()) * 4) return false;
+    const Nanos now = file_.env.clock.steady();
+    return std::all_of(shares_.begin(), shares_.end(),
+                       [&](const Share& share) { return local(share).may_be_allowed(now); });
+  }
+  void was_not_granted() {
+    for (const Share& share : shares_) local(share).was_in_vain(file_.env.clock.steady());
   }
 
   // Whether all of it is written, without asking.
@@ -112,6 +153,14 @@ class Transfer {
       return !kept;
     });
   }
+  // By asking, all of it.
+  Task<Status> write() {
+    cut();
+    Status status = co_await send();
+    for (int attempt = 1; status.ok() && attempt < kMostAttempts && keep_torn(); ++attempt)
+      status = co_await send();
+    co_return status;
+  }
   // Leaves the pieces to be sent whose object was cut between them, so that all of the write comes after the cut. Whether
   // there are any.
   bool keep_torn() {
@@ -137,6 +186,11 @@ class Transfer {
   }
 
  private:
+  [[nodiscard]] Bytes length() const {
+    Bytes length;
+    for (const Share& share : shares_) length += share.length;
+    return length;
+  }
   [[nodiscard]] LocalWrites& local(const Share& share) { return file_.local_writes[share.slot]; }
 
   StripedFile& file_;
@@ -179,6 +233,23 @@ Task<Result<Bytes>> read_extents(StripedFile& file, FileExtents extents, Segment
   co_return bytes_before(end, extents.list());
 }
 
+namespace {
+
+// Asks for the first bytes alone; the answers may allow the others without asking. Whether all are written, with no cut
+// between them: that would have ended what was allowed.
+Task<Result<bool>> write_head_first(StripedFile& file, std::span<const Extent> extents,
+                                    std::span<const Segment> memory, const ViewUse& view) {
+  const Parts parts = parts_of(extents, memory, one_round(file.layout()));
+  Transfer head(file, true, view);
+  TUTTI_CO_TRY(head.split_shares(parts.head, parts.head_memory));
+  TUTTI_CO_TRY(co_await head.write());
+  Transfer tail(file, true, view);
+  TUTTI_CO_TRY(tail.split_shares(parts.tail, parts.tail_memory));
+  co_return tail.write_ahead(parts.tail, parts.tail_memory);
+}
+
+}  // namespace
+
 Task<Status> write_extents(StripedFile& file, FileExtents extents, Segments memory, ViewUse view) {
   Transfer transfer(file, true, view);
   TUTTI_CO_TRY(transfer.split_shares(extents.list(), memory));
@@ -190,10 +261,15 @@ Task<Status> write_extents(StripedFile& file, FileExtents extents, Segments memo
   }
   if (transfer.write_ahead(extents.list(), memory)) co_return Status();
   ++file.unfinished_writes;
-  transfer.cut();
-  Status status = co_await transfer.send();
-  for (int attempt = 1; status.ok() && attempt < kMostAttempts && transfer.keep_torn(); ++attempt)
-    status = co_await transfer.send();
+  Status status;
+  bool written = false;
+  if (transfer.may_be_granted()) {
+    const Result<bool> granted = co_await write_head_first(file, extents.list(), memory, view);
+    status = granted.status();
+    written = granted.ok() && *granted;
+    if (!written) transfer.was_not_granted();
+  }
+  if (status.ok() && !written) status = co_await transfer.write();
   if (status.ok()) --file.unfinished_writes;
   co_return transfer.outcome(status);
 }

@@ -63,6 +63,14 @@ void Accounting::count(Slot slot, bool write, Bytes length, std::uint64_t reques
   (write ? account.bytes_written : account.bytes_read) += length;
 }
 
+bool Accounting::nobody_but(std::uint64_t application) const {
+  for (Slot slot = 0; slot < accounts_.size(); ++slot) {
+    const bool own = slot != kOthers && applications_[slot] == application;
+    if (!own && accounts_[slot].queued + accounts_[slot].in_service > 0) return false;
+  }
+  return true;
+}
+
 // Its slot, or the number of slots if it has none.
 Accounting::Slot Accounting::find(std::uint64_t application) const {
   const auto found = std::find(applications_.begin() + 1, applications_.end(), application);

@@ -58,6 +58,8 @@ class Accounting {
   // Requests have been served well.
   void count(Slot slot, bool write, Bytes length, std::uint64_t requests = 1);
 
+  // Whether no other application has anything in the queue or in service.
+  [[nodiscard]] bool nobody_but(std::uint64_t application) const;
   // In the order of their first request; the others, if there are any, last.
   [[nodiscard]] std::vector<Row> rows(Nanos now);
 

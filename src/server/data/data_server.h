@@ -38,7 +38,7 @@ struct DataServerOptions {
   Bytes queue_memory = 256_MiB;  // of requests that wait, likewise; exceeded by one request at most
   Bytes view_memory = 64_MiB;    // of the views that all sessions have declared
   // How far a local client may read and write objects in memory without asking, while nobody waits; 0: never.
-  Bytes read_grant = 4_MiB;
+  Bytes read_grant = 16_MiB;
   Bytes write_grant = 16_MiB;
   // See parking.h: how long a turn waits for a client that makes no progress, and a transfer in all.
   Nanos stall = 10_ms;

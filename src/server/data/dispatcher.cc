@@ -471,8 +471,9 @@ void Dispatcher::reply(const Transfer& transfer) {
     bytes = reply_.CreateVector(reinterpret_cast<const std::uint8_t*>(transfer.inside.data()),
                                 transfer.inside.size());
   }
-  // Nobody waits: its client may read or write more without asking.
-  const bool generous = status.ok() && queued_ + in_service_ == 0;
+  // Nobody else waits: its client may read or write more without asking.
+  const bool generous = status.ok() && (queued_ + in_service_ == 0 ||
+                                        accounting_.nobody_but(transfer.request.application));
   LocalReadGrants::Grant ahead;
   LocalWriteGrants::Grant writing;
   if (generous && transfer.write) {

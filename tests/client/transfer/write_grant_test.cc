@@ -37,6 +37,29 @@ TEST_F(WriteGrantTest, AWriterOfTheWholeFileAsksSeldomAndIsCountedInFull) {
   EXPECT_EQ(data_->dispatcher().totals().bytes_written, Bytes(2 * kBlocks * kBlock));
 }
 
+// A checkpoint is often one large write into a new file.
+TEST_F(WriteGrantTest, OneLargeWriteAsksForItsFirstBytesOnly) {
+  start(0_B, 16_MiB);
+  std::vector<std::byte> bytes(kBlocks * kBlock);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i / 11 + i / kBlock);
+  ASSERT_TRUE(loop_.run(file_->write(0_B, bytes)).ok());
+  EXPECT_EQ(writes(), 1U);
+  EXPECT_EQ(data_->dispatcher().totals().bytes_written, 64_KiB) << "a stripe";
+  std::vector<std::byte> back(bytes.size());
+  EXPECT_EQ(*loop_.run(file_->read(0_B, back)), Bytes(bytes.size()));
+  EXPECT_EQ(back, bytes);
+}
+
+TEST_F(WriteGrantTest, ALargeWriteThatIsNotGrantedIsAskedForAsAWholeAndNotTriedAgainSoon) {
+  start(0_B, 1_MiB);  // less than what is left of it
+  const std::vector<std::byte> bytes(kBlocks * kBlock, std::byte{7});
+  ASSERT_TRUE(loop_.run(file_->write(0_B, bytes)).ok());
+  EXPECT_EQ(writes(), 2U) << "its begin, and all of it";
+  ASSERT_TRUE(loop_.run(file_->write(0_B, bytes)).ok());
+  EXPECT_EQ(writes(), 3U);
+  EXPECT_EQ(*loop_.run(file_->size()), Bytes(kBlocks * kBlock));
+}
+
 TEST_F(WriteGrantTest, WithoutGrantsEachWriteAsks) {
   start(0_B, 0_B);
   write_all(0);

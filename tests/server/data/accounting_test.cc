@@ -46,6 +46,26 @@ TEST(Accounting, TimeInQueueIsAccountedToWhoWasServedMeanwhile) {
   EXPECT_EQ(waited(rows[1], 9), 1_s);
 }
 
+TEST(Accounting, KnowsWhetherOthersWait) {
+  Accounting accounting;
+  EXPECT_TRUE(accounting.nobody_but(7));
+  const auto own = accounting.arrived(7, "", "", 0_s);
+  EXPECT_TRUE(accounting.nobody_but(7));
+  EXPECT_FALSE(accounting.nobody_but(8));
+  const auto other = accounting.arrived(9, "", "", 0_s);
+  EXPECT_FALSE(accounting.nobody_but(7));
+  accounting.started(other, 1_s);
+  EXPECT_FALSE(accounting.nobody_but(7));
+  accounting.ended(other, 2_s);
+  EXPECT_TRUE(accounting.nobody_but(7));
+  accounting.dropped(own, 2_s);
+  // One of the many that have no account of their own.
+  for (std::uint64_t id = 100; id < 100 + Accounting::kMostApplications; ++id) accounting.arrived(id, "", "", 3_s);
+  const auto crowd = accounting.arrived(7, "", "", 3_s);
+  EXPECT_EQ(crowd, Accounting::kOthers);
+  EXPECT_FALSE(accounting.nobody_but(7));
+}
+
 TEST(Accounting, SeveralInServiceShareTheTime) {
   Accounting accounting;
   const auto a = accounting.arrived(1, "", "", 0_s);

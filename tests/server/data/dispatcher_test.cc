@@ -58,7 +58,7 @@ class DispatcherTest : public testing::Test {
     transfer->frame = 100 + ++added_;
     transfer->session = session_;
     if (change) change(*transfer);
-    dispatcher_->add(std::move(transfer), wire::Tag(1, 0, 1, 1, 0), 0_s, 0_s);
+    dispatcher_->add(std::move(transfer), wire::Tag(application_, 0, 1, 1, 0), 0_s, 0_s);
   }
   void add(bool write, Bytes length) { add(write, {{0_B, length}}); }
   // Lets the policy be asked.
@@ -96,6 +96,7 @@ class DispatcherTest : public testing::Test {
   ScriptedStore store_{simulation_.executor()};
   PolicyScript script_;
   std::uint64_t added_ = 0;
+  std::uint64_t application_ = 1;  // of what is added
   ScriptedConnection* connection_ = nullptr;
   std::shared_ptr<ClientSession> session_;
   ClientSession nobody_{simulation_.executor(), std::make_unique<ScriptedConnection>(simulation_.executor())};
@@ -322,7 +323,7 @@ TEST_F(DispatcherTest, ALongQueueThatNeedsNoWaitingIsServedInOrder) {
   expect_empty();
 }
 
-TEST_F(DispatcherTest, ALocalReadMovesNothingAndIsGrantedMoreOnlyWhileNobodyWaits) {
+TEST_F(DispatcherTest, ALocalReadMovesNothingAndIsGrantedMoreOnlyWhileNobodyElseWaits) {
   store_.told = StoreTraits();
   store_.told.in_memory = store_.told.shareable = true;
   store_.shared = {7, 1_MiB, std::make_shared<NoFile>()};
@@ -332,6 +333,7 @@ TEST_F(DispatcherTest, ALocalReadMovesNothingAndIsGrantedMoreOnlyWhileNobodyWait
     transfer.local.ahead = 1_MiB;
   };
   add(false, {{0_B, 64_KiB}}, local);
+  application_ = 2;
   add(false, {{64_KiB, 64_KiB}}, local);
   decide({Decision::dispatch(1)});
   decide({Decision::dispatch(2)});
@@ -347,7 +349,7 @@ TEST_F(DispatcherTest, ALocalReadMovesNothingAndIsGrantedMoreOnlyWhileNobodyWait
   expect_empty();
 }
 
-TEST_F(DispatcherTest, AWriterIsGrantedMoreOnlyWhileNobodyWaits) {
+TEST_F(DispatcherTest, AWriterIsGrantedMoreOnlyWhileNobodyElseWaits) {
   store_.told = StoreTraits();
   store_.told.in_memory = store_.told.writable = true;
   store_.writable = {7, std::make_shared<NoFile>(), 2, std::make_shared<NoFile>(), 5, 11};
@@ -358,6 +360,7 @@ TEST_F(DispatcherTest, AWriterIsGrantedMoreOnlyWhileNobodyWaits) {
     transfer.local.ahead = 1_MiB;
   };
   add(true, {{0_B, 64_KiB}}, local);
+  application_ = 2;
   add(true, {{64_KiB, 64_KiB}}, local);
   decide({Decision::dispatch(1)});
   run();
