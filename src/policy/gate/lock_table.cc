@@ -1,17 +1,13 @@
 #include "policy/gate/lock_table.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace tutti::gate {
 namespace {
 
 constexpr std::size_t kMostLost = 4096;  // lost asks that are remembered
-// How much longer than without a gate somebody may take, by his own reckoning, before he writes beside the holders. Who waits so
-// long in one checkpoint gains in others: what he comes upon lies anywhere between nothing and the whole of another's.
-constexpr double kPatience = 1.5;
-// When somebody who waits for the first that is ever measured is looked at again.
-constexpr Nanos kFirstReview = 60_s;
 // Who waits for a holder that is late is looked at no more often than this.
 constexpr Nanos kLeastReview = 20_ms;
 // Whoever waits is looked at again when something was learned; of a long queue only so many, for the cost.
@@ -156,7 +152,7 @@ LockTable::Demand& LockTable::add(std::uint64_t sequence, Demand demand) {
   const Bytes share = added.expected / added.resources.size();
   for (const Resource& each : added.resources) {
     Line& at = line(each);
-    at.learned.ask(sequence, added.job, share, now_);
+    if (options_.order == Order::learned) at.learned.ask(sequence, added.job, share, now_);
     if (added.standing == Standing::waiting) at.waiting.insert(place(at, sequence, added));
     if (added.standing == Standing::granted) at.held.insert(sequence);
     if (added.standing != Standing::waiting) at.learned.begin(sequence, now_);
@@ -173,7 +169,7 @@ LockTable::Demand& LockTable::add(std::uint64_t sequence, Demand demand) {
 LockTable::Place LockTable::place(const Line& line, std::uint64_t sequence, const Demand& demand) const {
   constexpr double kFirst = -1;
   if (demand.alone && options_.order != Order::preserved) return {kFirst, sequence};
-  return {options_.order == Order::learned ? line.learned.ungated_tag(sequence) : 0, sequence};
+  return {options_.order == Order::learned ? line.learned.expected(sequence) : 0, sequence};
 }
 
 void LockTable::touch(std::uint64_t sequence, Demand& demand) {
@@ -334,9 +330,10 @@ bool LockTable::renew(std::uint64_t job, Nanos now) {
 
 void LockTable::leave(std::uint64_t job, Nanos now) {
   tick(now);
-  const auto found = by_job_.find(job);
-  if (found == by_job_.end()) return;
-  const std::vector<std::uint64_t> sequences(found->second.begin(), found->second.end());
+  std::vector<std::uint64_t> sequences;
+  if (const auto found = by_job_.find(job); found != by_job_.end()) {
+    sequences.assign(found->second.begin(), found->second.end());
+  }
   // Those that wait first: none of them may be granted by what the job gives back.
   for (const bool waits : {true, false}) {
     for (const std::uint64_t sequence : sequences) {
@@ -345,6 +342,7 @@ void LockTable::leave(std::uint64_t job, Nanos now) {
       remove(sequence, demand->second.written, false);
     }
   }
+  for (auto& [name, line] : lines_) line.learned.leave(job, now_);
 }
 
 void LockTable::set_holders(const Resource& resource, std::uint32_t holders, Nanos now) {
@@ -388,34 +386,23 @@ bool LockTable::kept_apart(std::uint64_t sequence, const Demand& demand) const {
 }
 
 bool LockTable::pays_to_wait(std::uint64_t sequence, const Demand& demand, Nanos* until) const {
-  // The slowest of its resources counts, in both worlds.
-  Nanos ungated;
-  Nanos begin;
-  Nanos alone;
-  Nanos beside;
-  bool may_go = false;
+  // It ends with the slowest of its resources, in any case.
+  Holders::Outlook all;
+  all.credit = std::numeric_limits<double>::max();
   for (const Resource& each : demand.resources) {
-    const Holders& learned = lines_.at(each).learned;
-    if (!learned.knows_rates()) {
-      *until = now_ + kFirstReview;
-      return now_ < demand.asked + kFirstReview && learned.writers_are_small(sequence);
-    }
-    may_go = may_go || learned.may_write_beside(sequence);
-    const auto end = learned.ungated_end(sequence, now_);
-    const auto start = learned.begin_by_waiting(sequence, now_);
-    const std::uint32_t writers = std::max<std::uint32_t>(1, std::min(learned.most(), Holders::kMost));
-    const auto writes = learned.duration(sequence, writers - 1);
-    const auto crowded = learned.duration(sequence, learned.writing());
-    if (!end || !start || !writes || !crowded) return false;
-    ungated = std::max(ungated, *end);
-    begin = std::max(begin, *start);
-    alone = std::max(alone, *writes);
-    beside = std::max(beside, *crowded);
+    const auto ahead = lines_.at(each).learned.outlook(sequence, now_);
+    if (!ahead) return false;
+    all.begins = std::max(all.begins, ahead->begins);
+    all.ends = std::max(all.ends, ahead->ends);
+    all.beside_asked = std::max(all.beside_asked, ahead->beside_asked);
+    all.gain += ahead->gain;
+    all.credit = std::min(all.credit, ahead->credit);
   }
-  const Nanos allowed = demand.asked + Nanos::from_seconds((ungated - demand.asked).seconds() * kPatience);
-  if (begin + alone > allowed && may_go) return false;
-  // Look again when it should have begun, and when it would be late even beside the others.
-  *until = std::max(now_ + kLeastReview, std::min(begin, allowed - beside));
+  const double waited = (now_ - demand.asked).seconds();
+  if (all.gain <= 0 || all.credit < 0 || waited + all.ends - all.beside_asked > all.credit) return false;
+  // Look again when it should have begun, and when it cannot afford more if nothing happens until then.
+  const double afford = all.credit - (waited + all.ends - all.beside_asked);
+  *until = now_ + std::max(kLeastReview, Nanos::from_seconds(std::min(all.begins, afford)));
   return true;
 }
 
