@@ -5,8 +5,6 @@
 
 #include <array>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "base/hash.h"
@@ -33,19 +31,6 @@ int check_amode(int amode) {
 int check_buffer(const Buffer& buffer) {
   if (buffer.count < 0) return MPI_ERR_COUNT;
   return buffer.type == MPI_DATATYPE_NULL ? MPI_ERR_TYPE : MPI_SUCCESS;
-}
-
-// What the environment adds to the hints of the program: TUTTI_HINTS ("key=value;key=value"), then the file that
-// ROMIO_HINTS names.
-void add_environment(HintList& list) {
-  std::string text = environment_variable("TUTTI_HINTS");
-  for (char& c : text) c = c == ';' ? '\n' : (c == '=' ? ' ' : c);
-  add_default_hints(parse_hints_file(text), list);
-  if (const std::string path = environment_variable("ROMIO_HINTS"); !path.empty()) {
-    std::ifstream file(path);
-    const std::string content{std::istreambuf_iterator<char>(file), {}};
-    add_default_hints(parse_hints_file(content), list);
-  }
 }
 
 void print_hints(const HintList& list) {

@@ -1,6 +1,7 @@
 // The functions of MPI's file chapter other than reads and writes, and those that begin and end a program.
 #include "mpi/errors.h"
 #include "mpi/file.h"
+#include "mpi/foreign_file.h"
 #include "mpi/gate.h"
 #include "mpi/library.h"
 #include "mpi/runtime.h"
@@ -48,6 +49,13 @@ class GateClosing {
   std::unique_ptr<GateWay> way_;
 };
 
+// Collective calls of a file of another file system may be ours (mpi/foreign_file.h).
+void open_foreign(MPI_Comm comm, const char* name, int amode, MPI_Info info, MPI_File handle) {
+  if (!ForeignFile::asked_for(info)) return;
+  const Call call;
+  if (auto file = ForeignFile::make(call.runtime, comm, name, amode, info, handle)) call.runtime.add(std::move(file));
+}
+
 int begin_program(int code) {
   if (code == MPI_SUCCESS) Runtime::get().start();
   return code;
@@ -81,6 +89,7 @@ int File_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI
   int code = MPI_SUCCESS;
   if (!path) {
     code = library().File_open(comm, filename, amode, info, fh);
+    if (code == MPI_SUCCESS) open_foreign(comm, filename, amode, info, *fh);
   } else {
     const Call call;
     code = File::open(call.runtime, comm, *path, amode, info, fh);
@@ -101,8 +110,12 @@ int File_close(MPI_File* fh) {
     runtime.genuine_files().give_back(handle);
     return code;
   };
-  TUTTI_DISPATCH(
-      *fh, { return ours(call.runtime, *file); }, File_close(fh));
+  {
+    const Call call;
+    if (File* file = call.runtime.find(*fh)) return ours(call.runtime, *file);
+    call.runtime.remove_foreign(*fh);
+  }
+  return library().File_close(fh);
 }
 
 int File_delete(const char* filename, MPI_Info info) {
@@ -166,9 +179,12 @@ int File_get_info(MPI_File fh, MPI_Info* info) {
 
 int File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
                   const char* datarep, MPI_Info info) {
-  TUTTI_DISPATCH(
-      fh, { return file->set_view(disp, etype, filetype, datarep, info); },
-      File_set_view(fh, disp, etype, filetype, datarep, info));
+  {
+    const Call call;
+    if (File* file = call.runtime.find(fh)) return file->set_view(disp, etype, filetype, datarep, info);
+    if (ForeignFile* file = call.runtime.find_foreign(fh)) file->view_changed();
+  }
+  return library().File_set_view(fh, disp, etype, filetype, datarep, info);
 }
 
 int File_get_view(MPI_File fh, MPI_Offset* disp, MPI_Datatype* etype, MPI_Datatype* filetype, char* datarep) {

@@ -23,8 +23,8 @@ int reset_handler(MPI_File file) {
 
 }  // namespace
 
-int open_genuine(MPI_File* handle) {
-  const int error = library().File_open(MPI_COMM_SELF, "/dev/null", MPI_MODE_RDWR, MPI_INFO_NULL, handle);
+int open_alone(const char* name, int amode, MPI_File* handle) {
+  const int error = library().File_open(MPI_COMM_SELF, name, amode, MPI_INFO_NULL, handle);
 #ifdef MPICH_VERSION
   // MPICH does not count a file that inherits the handler of MPI_FILE_NULL, but counts it down when the file is closed
   // or gets another handler, and aborts below zero. To ask for a handler counts it, and here nothing takes that back.
@@ -33,6 +33,8 @@ int open_genuine(MPI_File* handle) {
 #endif
   return error;
 }
+
+int open_genuine(MPI_File* handle) { return open_alone("/dev/null", MPI_MODE_RDWR, handle); }
 
 int GenuineFiles::take(MPI_File* handle) {
   if (spare_.empty()) {

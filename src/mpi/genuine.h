@@ -12,6 +12,9 @@ namespace tutti::mpi {
 // Opens /dev/null for this process alone with the MPI library's own function.
 int open_genuine(MPI_File* handle);
 
+// Opens a file for this process alone.
+int open_alone(const char* name, int amode, MPI_File* handle);
+
 // Handles for open files. Open MPI takes a millisecond to open one: handles that were given back are used again.
 class GenuineFiles {
  public:

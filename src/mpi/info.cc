@@ -1,7 +1,11 @@
 #include "mpi/info.h"
 
 #include <array>
+#include <fstream>
+#include <iterator>
 #include <string>
+
+#include "client/real/process.h"
 
 namespace tutti::mpi {
 
@@ -23,6 +27,17 @@ HintList hints_of(MPI_Info info) {
     list.emplace_back(key.data(), value);
   }
   return list;
+}
+
+void add_environment(HintList& list) {
+  std::string text = environment_variable("TUTTI_HINTS");
+  for (char& c : text) c = c == ';' ? '\n' : (c == '=' ? ' ' : c);
+  add_default_hints(parse_hints_file(text), list);
+  if (const std::string path = environment_variable("ROMIO_HINTS"); !path.empty()) {
+    std::ifstream file(path);
+    const std::string content{std::istreambuf_iterator<char>(file), {}};
+    add_default_hints(parse_hints_file(content), list);
+  }
 }
 
 int make_info(const HintList& list, MPI_Info* info) {

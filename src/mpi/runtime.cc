@@ -8,6 +8,7 @@
 
 #include "mpi/errors.h"
 #include "mpi/file.h"
+#include "mpi/foreign_file.h"
 #include "mpi/library.h"
 #include "mpi/request.h"
 
@@ -85,7 +86,7 @@ void Runtime::finish() {
     return std::all_of(requests_.begin(), requests_.end(),
                        [](const auto& each) { return each.second->ended; });
   });
-  if (!files_.empty()) return;
+  if (!files_.empty() || !foreign_files_.empty()) return;
   if (datatypes_) datatypes_->release();
   scope_.cancel();
   genuine_files_.close_all();
@@ -140,6 +141,21 @@ File* Runtime::find(MPI_File handle) {
 
 std::unique_ptr<File> Runtime::remove(MPI_File handle) {
   auto node = files_.extract(handle);
+  return node.empty() ? nullptr : std::move(node.mapped());
+}
+
+void Runtime::add(std::unique_ptr<ForeignFile> file) {
+  const MPI_File handle = file->handle();
+  foreign_files_[handle] = std::move(file);
+}
+
+ForeignFile* Runtime::find_foreign(MPI_File handle) {
+  const auto found = foreign_files_.find(handle);
+  return found != foreign_files_.end() ? found->second.get() : nullptr;
+}
+
+std::unique_ptr<ForeignFile> Runtime::remove_foreign(MPI_File handle) {
+  auto node = foreign_files_.extract(handle);
   return node.empty() ? nullptr : std::move(node.mapped());
 }
 

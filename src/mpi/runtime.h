@@ -29,6 +29,7 @@
 namespace tutti::mpi {
 
 class File;
+class ForeignFile;
 struct Request;
 
 class Runtime {
@@ -93,6 +94,10 @@ class Runtime {
   // Null for a file of the MPI library's.
   File* find(MPI_File handle);
   std::unique_ptr<File> remove(MPI_File handle);
+  // The same of files whose collective calls we carry out for the MPI library.
+  void add(std::unique_ptr<ForeignFile> file);
+  ForeignFile* find_foreign(MPI_File handle);
+  std::unique_ptr<ForeignFile> remove_foreign(MPI_File handle);
 
   void add(std::unique_ptr<Request> request);
   Request* find(MPI_Request handle);
@@ -127,6 +132,7 @@ class Runtime {
   Duplicates duplicates_;
   std::unique_ptr<Datatypes> datatypes_;
   std::map<MPI_File, std::unique_ptr<File>> files_;
+  std::map<MPI_File, std::unique_ptr<ForeignFile>> foreign_files_;
   std::map<MPI_Request, std::unique_ptr<Request>> requests_;
   std::atomic<int> request_count_ = 0;
   std::map<std::string, bool> reported_;

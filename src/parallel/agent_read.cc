@@ -17,7 +17,7 @@ Extent extent_of(const PlacedRun& run) {
 
 }  // namespace
 
-AgentRead::AgentRead(Group& group, OpenFile& file, const Arrangement& arrangement, const TypedMemory& memory,
+AgentRead::AgentRead(Group& group, CollectiveFile& file, const Arrangement& arrangement, const TypedMemory& memory,
                      const ViewRange& mine, std::vector<ViewRange> views, const CollectiveOptions& options)
     : group_(group),
       file_(file),

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "layout/view_range.h"
-#include "parallel/collective.h"
+#include "parallel/collective_file.h"
 #include "parallel/packed_round.h"
 #include "parallel/room.h"
 #include "parallel/turns.h"
@@ -22,7 +22,7 @@ class AgentRead {
  public:
   // `views` are what all ranks want, in the order of ranks; only an aggregator needs them. The references must outlive
   // the object.
-  AgentRead(Group& group, OpenFile& file, const Arrangement& arrangement, const TypedMemory& memory,
+  AgentRead(Group& group, CollectiveFile& file, const Arrangement& arrangement, const TypedMemory& memory,
             const ViewRange& mine, std::vector<ViewRange> views, const CollectiveOptions& options);
 
   // An error of the group. What went wrong at the servers is in failure().
@@ -46,7 +46,7 @@ class AgentRead {
   [[nodiscard]] std::vector<Extent> parts_of_round(std::size_t round) const;
 
   Group& group_;
-  OpenFile& file_;
+  CollectiveFile& file_;
   const Arrangement& arrangement_;
   const TypedMemory& memory_;
   const ViewRange& mine_;

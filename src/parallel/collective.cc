@@ -8,6 +8,7 @@
 
 #include "layout/view_range.h"
 #include "parallel/agent_read.h"
+#include "parallel/collective_file.h"
 #include "parallel/exchange.h"
 #include "parallel/slot_bytes.h"
 #include "parallel/turns.h"
@@ -42,7 +43,7 @@ std::uint64_t runs_of(const FileView& view, std::int64_t bytes) {
 // One collective call of one rank.
 class Call {
  public:
-  Call(bool write, Group& group, OpenFile& file, FileAccess access, const CollectiveOptions& options,
+  Call(bool write, Group& group, CollectiveFile& file, FileAccess access, const CollectiveOptions& options,
        const CollectivePlan& plan)
       : write_(write),
         group_(group),
@@ -74,7 +75,7 @@ class Call {
 
   bool write_;
   Group& group_;
-  OpenFile& file_;
+  CollectiveFile& file_;
   FileAccess access_;
   const CollectiveOptions& options_;
   const CollectivePlan& plan_;
@@ -196,8 +197,8 @@ void Call::direct() {
 }
 
 Task<Status> Call::alone() {
-  if (write_) co_return co_await write_independent(file_, access_, options_);
-  const auto got = co_await read_independent(file_, access_, options_);
+  if (write_) co_return co_await file_.write_own(access_, options_);
+  const auto got = co_await file_.read_own(access_, options_);
   if (got.ok()) got_ = *got;
   co_return got.status();
 }
@@ -348,31 +349,48 @@ Task<Status> Call::count_to_the_end() {
 
 }  // namespace
 
+Task<Result<Bytes>> read_collective(Group& group, CollectiveFile& file, FileAccess access,
+                                    const CollectiveOptions& options) {
+  const auto plan = make_collective_plan(options.plan);
+  if (!plan.ok()) co_return plan.status();
+  Call call(false, group, file, std::move(access), options, **plan);
+  TUTTI_CO_TRY(co_await call.run());
+  co_return call.got();
+}
+
+Task<Status> write_collective(Group& group, CollectiveFile& file, FileAccess access,
+                              const CollectiveOptions& options) {
+  const auto plan = make_collective_plan(options.plan);
+  if (!plan.ok()) co_return plan.status();
+  Call call(true, group, file, std::move(access), options, **plan);
+  co_return co_await call.run();
+}
+
 Task<Result<Bytes>> read_collective(Group& group, OpenFile& file, FileAccess access,
                                     const CollectiveOptions& options, const CollectivePlan& plan) {
-  Call call(false, group, file, std::move(access), options, plan);
+  TuttiFile tutti(file);
+  Call call(false, group, tutti, std::move(access), options, plan);
   TUTTI_CO_TRY(co_await call.run());
   co_return call.got();
 }
 
 Task<Status> write_collective(Group& group, OpenFile& file, FileAccess access,
                               const CollectiveOptions& options, const CollectivePlan& plan) {
-  Call call(true, group, file, std::move(access), options, plan);
+  TuttiFile tutti(file);
+  Call call(true, group, tutti, std::move(access), options, plan);
   co_return co_await call.run();
 }
 
 Task<Result<Bytes>> read_collective(Group& group, OpenFile& file, FileAccess access,
                                     const CollectiveOptions& options) {
-  const auto plan = make_collective_plan(options.plan);
-  if (!plan.ok()) co_return plan.status();
-  co_return co_await read_collective(group, file, std::move(access), options, **plan);
+  TuttiFile tutti(file);
+  co_return co_await read_collective(group, tutti, std::move(access), options);
 }
 
 Task<Status> write_collective(Group& group, OpenFile& file, FileAccess access,
                               const CollectiveOptions& options) {
-  const auto plan = make_collective_plan(options.plan);
-  if (!plan.ok()) co_return plan.status();
-  co_return co_await write_collective(group, file, std::move(access), options, **plan);
+  TuttiFile tutti(file);
+  co_return co_await write_collective(group, tutti, std::move(access), options);
 }
 
 Status check_collective_plan(std::string_view text) { return make_collective_plan(text).status(); }

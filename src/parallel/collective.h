@@ -22,6 +22,8 @@
 
 namespace tutti {
 
+class CollectiveFile;
+
 // The hints of the same names; see docs/mpi-io.md.
 struct CollectiveOptions {
   std::string plan = "auto";  // of policy/collective: name;key=value
@@ -73,6 +75,12 @@ Task<Result<Bytes>> read_collective(Group& group, OpenFile& file, FileAccess acc
                                     const CollectiveOptions& options, const CollectivePlan& plan);
 Task<Status> write_collective(Group& group, OpenFile& file, FileAccess access,
                               const CollectiveOptions& options, const CollectivePlan& plan);
+
+// Of a file that need not be on Tutti.
+Task<Result<Bytes>> read_collective(Group& group, CollectiveFile& file, FileAccess access,
+                                    const CollectiveOptions& options);
+Task<Status> write_collective(Group& group, CollectiveFile& file, FileAccess access,
+                              const CollectiveOptions& options);
 
 // Whether a text makes a plan; Code::invalid with the known names if not.
 Status check_collective_plan(std::string_view text);

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "env/combine.h"
-#include "parallel/sieved_file.h"
 #include "policy/collective/sieve.h"
 
 namespace tutti {
@@ -26,7 +25,7 @@ Task<Status> both(Task<Status> first, Task<Status> second) {
 
 }  // namespace
 
-Exchange::Exchange(Group& group, OpenFile& file, const Arrangement& arrangement, const TypedMemory& memory,
+Exchange::Exchange(Group& group, CollectiveFile& file, const Arrangement& arrangement, const TypedMemory& memory,
                    const ViewRange& mine, std::vector<ViewRange> views, const CollectiveOptions& options)
     : group_(group),
       file_(file),
@@ -176,7 +175,7 @@ Task<Status> Exchange::write_round(std::size_t number, Slot& slot) {
   memory.reserve(wanted.buffer.size());
   for (const Extent& place : wanted.buffer)
     memory.push_back(slot.bytes.subspan(place.offset.count(), place.length.count()));
-  failure_ = co_await write_beside_sieves(file_, wanted.file, memory, options_);
+  failure_ = co_await file_.write_list(wanted.file, memory, options_);
   co_return Status();
 }
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "layout/view_range.h"
-#include "parallel/collective.h"
+#include "parallel/collective_file.h"
 #include "parallel/packed_round.h"
 #include "parallel/room.h"
 #include "parallel/turns.h"
@@ -24,7 +24,7 @@ class Exchange {
  public:
   // `views` are what all ranks want, in the order of ranks; only an aggregator needs them. The references
   // must outlive the object.
-  Exchange(Group& group, OpenFile& file, const Arrangement& arrangement, const TypedMemory& memory,
+  Exchange(Group& group, CollectiveFile& file, const Arrangement& arrangement, const TypedMemory& memory,
            const ViewRange& mine, std::vector<ViewRange> views, const CollectiveOptions& options);
 
   // An error of the group. What went wrong at the servers is in failure().
@@ -82,7 +82,7 @@ class Exchange {
   Task<Status> read_first();
 
   Group& group_;
-  OpenFile& file_;
+  CollectiveFile& file_;
   const Arrangement& arrangement_;
   const Schedule& schedule_;
   const TypedMemory& memory_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "parallel/collective_file.h"
+
 namespace tutti {
 
 Task<Status> write_beside_sieves(OpenFile& file, std::span<const Extent> extents,
@@ -20,6 +22,12 @@ Task<Status> write_beside_sieves(OpenFile& file, std::span<const Extent> extents
   Status written = co_await file.write_list(extents, memory);
   const Status unlocked = co_await file.unlock(*lock);
   co_return written.ok() ? unlocked : written;
+}
+
+Task<Status> TuttiFile::write_list(std::span<const Extent> file,
+                                   std::span<const std::span<const std::byte>> memory,
+                                   const CollectiveOptions& options) {
+  return write_beside_sieves(file_, file, memory, options);
 }
 
 }  // namespace tutti

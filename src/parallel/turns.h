@@ -3,8 +3,8 @@
 // For collective.cc and exchange.cc. Both calls use the group, so no other call of it may be under way.
 #pragma once
 
-#include "client/file_system.h"
 #include "env/group.h"
+#include "parallel/collective_file.h"
 #include "policy/collective/plan.h"
 
 namespace tutti {
@@ -12,7 +12,7 @@ namespace tutti {
 class Turns {
  public:
   // The references must outlive the object.
-  Turns(Group& group, OpenFile& file, const Arrangement& arrangement)
+  Turns(Group& group, CollectiveFile& file, const Arrangement& arrangement)
       : group_(group), file_(file), arrangement_(arrangement) {}
 
   // A rank's first transfer, in its turn. What the transfer returns is in `outcome`; the result is the group's.
@@ -25,7 +25,7 @@ class Turns {
   [[nodiscard]] const RankTurn* mine() const;
 
   Group& group_;
-  OpenFile& file_;
+  CollectiveFile& file_;
   const Arrangement& arrangement_;
 };
 

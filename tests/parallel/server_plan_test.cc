@@ -119,7 +119,8 @@ Task<Status> move(Rank& rank, const Arrangement& schedule, std::vector<ViewRange
   const FileAccess access = rank.access();
   const TypedMemory memory(access.base, access.type, access.count);
   const ViewRange mine(rank.view, 0, access.bytes());
-  Exchange exchange(*rank.group, *rank.file, schedule, memory, mine, std::move(views), options);
+  TuttiFile file(*rank.file);
+  Exchange exchange(*rank.group, file, schedule, memory, mine, std::move(views), options);
   Status status;
   if (write) {
     status = co_await exchange.write();

@@ -241,6 +241,8 @@ Task<Status> DeviceStore::fetch(ObjectId object, Extent extent, Stream stream) {
 
 Task<void> DeviceStore::cached_read(ObjectId object, std::uint64_t first, std::uint64_t end,
                                     std::uint64_t end_of_object, Stream stream) {
+  if (options_.cache.read_ahead_kind == ReadAheadKind::two_windows)
+    co_return co_await read_by_windows(object, first, end, end_of_object, stream);
   bool waited = false;
   for (std::uint64_t page = first; page < end;) {
     const ObjectRef state = this->state(object);  // another one if the object was removed during a wait
@@ -272,14 +274,25 @@ void DeviceStore::start_window(ObjectId object, const ObjectRef& state, std::uin
   const std::uint64_t most = options_.cache.read_ahead.count() / kCachePage;
   const ReadAhead::Window window = state->read_ahead.next(page, wanted, most);
   const std::uint64_t stop = std::min(window.first + window.count, end);
-  for (std::uint64_t at = window.first; at < stop;) {
-    const PageCache::Run run = cache_.look(object, at, stop - at);
-    if (run.state == PageCache::State::missing) start_fetch(object, state, at, run.count, stream);
-    at += run.count;
-  }
+  if (window.first < stop) fetch_missing(state, {object, window.first, stop - window.first}, stream);
   // The window may lie ahead of a page that was evicted from an earlier one.
   const PageCache::Run run = cache_.look(object, page, wanted);
   if (run.state == PageCache::State::missing) start_fetch(object, state, page, run.count, stream);
+}
+
+std::uint64_t DeviceStore::fetch_missing(const ObjectRef& state, const PageCache::Range& range,
+                                         const Stream& stream) {
+  const std::uint64_t end = range.first + range.count;
+  std::uint64_t missing = 0;
+  for (std::uint64_t at = range.first; at < end;) {
+    const PageCache::Run run = cache_.look(range.object, at, end - at);
+    if (run.state == PageCache::State::missing) {
+      start_fetch(range.object, state, at, run.count, stream);
+      missing += run.count;
+    }
+    at += run.count;
+  }
+  return missing;
 }
 
 void DeviceStore::start_fetch(ObjectId object, const ObjectRef& state, std::uint64_t first,

@@ -23,6 +23,7 @@
 #include "env/sim/device/queue.h"
 #include "env/sim/store/page_cache.h"
 #include "env/sim/store/read_ahead.h"
+#include "env/sim/store/two_windows.h"
 #include "env/store.h"
 #include "env/sync.h"
 
@@ -109,6 +110,7 @@ class DeviceStore final : public Store {
   struct Object {
     explicit Object(Executor& executor) : written(executor) {}
     ReadAhead read_ahead;
+    TwoWindows two_windows;
     std::vector<std::shared_ptr<Fetch>> fetches;
     std::size_t writing_back = 0;
     Event written;                      // set when writing_back falls to 0
@@ -149,6 +151,11 @@ class DeviceStore final : public Store {
   }
   Task<void> cached_read(ObjectId object, std::uint64_t first, std::uint64_t end,
                          std::uint64_t end_of_object, Stream stream);
+  // The same with the other kind of read-ahead.
+  Task<void> read_by_windows(ObjectId object, std::uint64_t first, std::uint64_t end,
+                             std::uint64_t end_of_object, Stream stream);
+  // Begins to read what is missing of the range; returns how many pages that is.
+  std::uint64_t fetch_missing(const ObjectRef& state, const PageCache::Range& range, const Stream& stream);
   void start_window(ObjectId object, const ObjectRef& state, std::uint64_t page, std::uint64_t wanted,
                     std::uint64_t end, const Stream& stream);
   void start_fetch(ObjectId object, const ObjectRef& state, std::uint64_t first, std::uint64_t count,

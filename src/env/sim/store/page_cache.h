@@ -20,9 +20,13 @@ namespace tutti {
 
 inline constexpr std::uint64_t kCachePage = 4096;
 
+// How windows of read-ahead follow each other: on demand (read_ahead.h), or as before Linux 2.6.23 (two_windows.h).
+enum class ReadAheadKind : std::uint8_t { on_demand, two_windows };
+
 struct PageCacheOptions {
   Bytes size = 1_GiB;              // 0: no cache; every operation goes to the device
   Bytes read_ahead = 128_KiB;      // largest window; 0: none
+  ReadAheadKind read_ahead_kind = ReadAheadKind::on_demand;
   double background_ratio = 0.10;  // dirty share of the size at which writing back begins
   double dirty_ratio = 0.20;       // and at which writers wait for it
   Nanos dirty_expire = 30_s;       // dirty pages are written back at this age in any case
