@@ -7,7 +7,7 @@
 namespace tutti::gate {
 namespace {
 
-constexpr std::size_t kMostJobs = 4096;  // that are remembered
+constexpr std::size_t kMostJobs = 4096;   // that are remembered
 constexpr std::size_t kMostPlanned = 64;  // of those who wait, for the cost
 constexpr double kSmoothing = 0.2;
 constexpr double kLongest = 1e8;  // seconds
@@ -66,7 +66,6 @@ void Holders::ask(std::uint64_t name, std::uint64_t job, Bytes expected, Nanos n
   if (expected == Bytes()) added.expected = known.size > 0 ? known.size : usual_;
   if (added.expected > 0) ungated_.ask(job, added.expected, now);
   writers_[name] = std::move(added);
-  if (const auto ahead = outlook(name, now)) writers_[name].beside_asked = ahead->ends_beside;
 }
 
 void Holders::begin(std::uint64_t writer, Nanos now) {
@@ -195,7 +194,6 @@ std::optional<Holders::Outlook> Holders::outlook(std::uint64_t name, Nanos now) 
   ahead.ends_beside = std::min(beside.own_ends, kLongest);
   ahead.gain = beside.sum - wait.sum;
   ahead.credit = credit(found->second);
-  ahead.beside_asked = found->second.beside_asked > 0 ? found->second.beside_asked : ahead.ends_beside;
   return ahead;
 }
 

@@ -31,7 +31,7 @@ class Holders {
   static constexpr std::uint64_t kFirstTrial =
       16;  // ends until one more is tried; then kTrialGrowth times as many
   static constexpr std::uint64_t kTrialGrowth = 4;
-  static constexpr double kStart = 1;   // of the time of a job's checkpoint alone
+  static constexpr double kStart = 1;     // of the time of a job's checkpoint alone
   static constexpr double kGrant = 0.02;  // of the time of each checkpoint in the world without a gate
 
   Holders() : ungated_(rates_) {}
@@ -56,12 +56,11 @@ class Holders {
 
   // What becomes of a writer that waits now, in seconds from `now`.
   struct Outlook {
-    double begins = 0;        // if it waits
-    double ends = 0;          // if it waits
-    double ends_beside = 0;   // if it begins now
-    double gain = 0;          // by which all of them end earlier, in the sum, if it waits
-    double credit = 0;        // of its job; below 0: it has lost time
-    double beside_asked = 0;  // what it would have taken had it begun when it asked
+    double begins = 0;       // if it waits
+    double ends = 0;         // if it waits
+    double ends_beside = 0;  // if it begins now
+    double gain = 0;         // by which all of them end earlier, in the sum, if it waits
+    double credit = 0;       // of its job; below 0: it has lost time
   };
   // Nothing while rates or sizes are not known: it should begin.
   [[nodiscard]] std::optional<Outlook> outlook(std::uint64_t writer, Nanos now) const;
@@ -74,7 +73,6 @@ class Holders {
     bool writing = false;
     double done = 0;  // bytes, by the rates
     Rates::Spent spent;
-    double beside_asked = 0;
   };
   struct Account {
     double size = 0;     // of the last checkpoint

@@ -385,7 +385,7 @@ bool LockTable::kept_apart(std::uint64_t sequence, const Demand& demand) const {
   });
 }
 
-bool LockTable::pays_to_wait(std::uint64_t sequence, const Demand& demand, Nanos* until) const {
+bool LockTable::pays_to_wait(std::uint64_t sequence, Demand& demand) const {
   // It ends with the slowest of its resources, in any case.
   Holders::Outlook all;
   all.credit = std::numeric_limits<double>::max();
@@ -394,15 +394,16 @@ bool LockTable::pays_to_wait(std::uint64_t sequence, const Demand& demand, Nanos
     if (!ahead) return false;
     all.begins = std::max(all.begins, ahead->begins);
     all.ends = std::max(all.ends, ahead->ends);
-    all.beside_asked = std::max(all.beside_asked, ahead->beside_asked);
+    all.ends_beside = std::max(all.ends_beside, ahead->ends_beside);
     all.gain += ahead->gain;
     all.credit = std::min(all.credit, ahead->credit);
   }
+  if (!demand.at_once) demand.at_once = all.ends_beside;
   const double waited = (now_ - demand.asked).seconds();
-  if (all.gain <= 0 || all.credit < 0 || waited + all.ends - all.beside_asked > all.credit) return false;
+  const double afford = all.credit - (waited + all.ends - *demand.at_once);
+  if (all.gain <= 0 || all.credit < 0 || afford < 0) return false;
   // Look again when it should have begun, and when it cannot afford more if nothing happens until then.
-  const double afford = all.credit - (waited + all.ends - all.beside_asked);
-  *until = now_ + std::max(kLeastReview, Nanos::from_seconds(std::min(all.begins, afford)));
+  demand.review = now_ + std::max(kLeastReview, Nanos::from_seconds(std::min(all.begins, afford)));
   return true;
 }
 
@@ -439,7 +440,7 @@ void LockTable::review(std::uint64_t sequence) {
     demand.review = now_ + kKeptApart;
   } else if (next_fence_ >= fence_end_) {
     demand.review = now_ + kNoFences;
-  } else if (!pays_to_wait(sequence, demand, &demand.review)) {
+  } else if (!pays_to_wait(sequence, demand)) {
     grant(sequence, demand);
     return;
   }

@@ -8,8 +8,8 @@
 // Order. With `preserve_order` nobody overtakes in any queue that he shares: a demand is granted when each of its resources has
 // fewer than k holders and nobody waits before it at any of them. Without, a demand is granted as soon as its resources
 // have fewer than k holders each, in the order of asking among those; one that was overtaken for `most_blocked` passes.
-// With `Order::learned` (the default gate) see holders.h: k follows from what was measured, and nobody waits longer than it
-// pays for him.
+// With `Order::learned` (the default gate) see holders.h: k follows from what was measured, the smallest go first, and nobody waits
+// who does no good by it or cannot afford it.
 //
 // A demand for resources *alone* is granted when nobody holds any of them, and nobody is let in beside it. Such demands go first,
 // in the order of asking: with Order::learned they are the plain lock of those who want it.
@@ -199,10 +199,12 @@ class LockTable {
     Bytes expected;
     Bytes written;  // by those who have released
     bool alone = false;
-    Nanos review;  // Order::learned, while it waits
+    // Order::learned, while it waits.
+    Nanos review;
+    std::optional<double> at_once;  // seconds that it would have taken had it begun when it asked
   };
   using Demands = std::map<std::uint64_t, Demand>;  // by sequence
-  // In a queue: by asking, with Order::learned by the end without a gate, after those who want it alone.
+  // In a queue: by asking, with Order::learned by size, after those who want it alone.
   struct Place {
     double tag = 0;
     std::uint64_t sequence = 0;
@@ -247,7 +249,7 @@ class LockTable {
   void remove(std::uint64_t sequence, Bytes written, bool lost);
   [[nodiscard]] std::uint32_t limit(const Line& line) const;
   Line& line(const Resource& resource);
-  [[nodiscard]] bool pays_to_wait(std::uint64_t sequence, const Demand& demand, Nanos* until) const;
+  bool pays_to_wait(std::uint64_t sequence, Demand& demand) const;
 
   LockOptions options_;
   Nanos now_;

@@ -10,7 +10,7 @@ constexpr double kKnown = 0.5;  // weight from which a rate counts as measured
 constexpr double kWell = 2;     // and from which it is compared with others
 constexpr int kPasses = 3;      // over the last observations, for each new one
 constexpr double kFarOff = 1.25;
-constexpr double kStep = 0.5;   // of a difference that one observation corrects
+constexpr double kStep = 0.5;  // of a difference that one observation corrects
 
 }  // namespace
 
@@ -111,8 +111,7 @@ std::uint32_t Rates::enough() const {
   const std::uint32_t best = this->best();
   if (best == 0) return 0;
   if (!measured(1)) return 1;
-  const auto least =
-      static_cast<std::uint32_t>(std::ceil((1 - kMargin) * together(best) / per_writer(1)));
+  const auto least = static_cast<std::uint32_t>(std::ceil((1 - kMargin) * together(best) / per_writer(1)));
   // Between what could be enough and what was: halve.
   std::uint32_t low = std::max<std::uint32_t>(least, 1);
   for (std::uint32_t n = low; n < best; ++n) {

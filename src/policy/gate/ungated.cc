@@ -80,8 +80,8 @@ void Ungated::run(Nanos now) {
   while (now_ < now) {
     Nanos next = now;
     bool ends = false;
-    const double each = rates_.per_writer(
-        static_cast<std::uint32_t>(std::min<std::size_t>(writing_.size(), Rates::kMost)));
+    const double each =
+        rates_.per_writer(static_cast<std::uint32_t>(std::min<std::size_t>(writing_.size(), Rates::kMost)));
     if (!writing_.empty() && each > 0) {
       const double seconds = std::max(0.0, writing_.begin()->first - attained_) / each;
       if (seconds < (next - now_).seconds()) {

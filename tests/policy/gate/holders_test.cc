@@ -147,7 +147,8 @@ std::vector<double> run(const std::vector<Loop>& jobs, int checkpoints, LockTabl
     if (table == nullptr) return;
     for (const Decision& each : table->take_decisions()) {
       State& state = states[each.name.job - 1];
-      if (state.phase == State::waiting && each.answer.standing == Standing::granted) state.phase = State::writing;
+      if (state.phase == State::waiting && each.answer.standing == Standing::granted)
+        state.phase = State::writing;
     }
   };
   for (;;) {
@@ -156,9 +157,11 @@ std::vector<double> run(const std::vector<Loop>& jobs, int checkpoints, LockTabl
     for (const State& each : states) writers += each.phase == State::writing ? 1 : 0;
     for (const State& each : states) {
       if (each.phase == State::computing) next = std::min(next, each.until);
-      if (each.phase == State::writing) next = std::min(next, now + std::max(0.0, each.left) * writers / 100e6 + 1e-8);
+      if (each.phase == State::writing)
+        next = std::min(next, now + std::max(0.0, each.left) * writers / 100e6 + 1e-8);
     }
-    if (table != nullptr && table->next() < 1'000'000_s) next = std::min(next, std::max(now, table->next().seconds()));
+    if (table != nullptr && table->next() < 1'000'000_s)
+      next = std::min(next, std::max(now, table->next().seconds()));
     if (next >= 1e9) return io;
     for (State& each : states) {
       if (each.phase == State::writing) each.left -= (next - now) * 100e6 / writers;

@@ -28,8 +28,8 @@ TEST(Ungated, AJobAsksAgainOnItsOwnTime) {
   const Rates rates = even();
   Ungated world(rates);
   world.ask(1, 100e6, 0_s);
-  world.end(1, 5_s);            // here it took 5 s
-  world.ask(1, 100e6, 15_s);    // and computed for 10; there it takes 1 s
+  world.end(1, 5_s);          // here it took 5 s
+  world.ask(1, 100e6, 15_s);  // and computed for 10; there it takes 1 s
   world.end(1, 20_s);
   // Without a gate its third began by itself; a fourth waits until it asks here for the third.
   world.ask(2, 1e6, 100_s);
@@ -43,8 +43,8 @@ TEST(Ungated, JobsThatDifferSlideThroughEachOther) {
   Ungated world(rates);
   Nanos slow = 0_s;
   for (int i = 0; i < 40; ++i) {
-    world.ask(1, 500e6, slow);              // writes for 5 s
-    world.ask(2, 500e6, slow + 2_s);        // waits for 3 s, then writes for 5
+    world.ask(1, 500e6, slow);        // writes for 5 s
+    world.ask(2, 500e6, slow + 2_s);  // waits for 3 s, then writes for 5
     world.end(1, slow + 5_s);
     world.end(2, slow + 10_s);
     slow += 105_s;  // computes for 100 s; the other for 97

@@ -63,7 +63,7 @@ Point compare(const Column& nothing, const Column& gate) {
 
 Result<Report> run(const ExperimentOptions& options) {
   Report report;
-  const std::size_t seeds = options.quick ? 2 : 10;
+  const std::size_t seeds = options.quick ? 2 : 20;
   const std::uint32_t checkpoints = options.quick ? 12 : 60;
   report.settings =
       "storage by an assumed curve: one job moves 100 MB/s, 1, 2, 4 or 8 jobs all there is; with twice as "
