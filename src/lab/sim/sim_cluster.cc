@@ -98,6 +98,7 @@ Result<std::unique_ptr<SimCluster>> SimCluster::create(const SimClusterOptions& 
 
 Result<std::unique_ptr<SimStorage>> SimCluster::make_storage(std::uint32_t server) {
   SimStorageOptions each = options_.storage;
+  if (options_.change_storage) options_.change_storage(server, each);
   if (each.store.placement.salt == 0) each.store.placement.salt = mix64(options_.seed) | 1U;
   if (!options_.placed_alike) each.store.placement.salt = mix64(each.store.placement.salt + server) | 1U;
   Random random = simulation_.random().fork();

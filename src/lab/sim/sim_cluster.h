@@ -35,6 +35,8 @@ struct SimClusterOptions {
   FabricOptions fabric;
   SimStorageOptions storage;
   bool placed_alike = true;  // objects lie at the same places on all data servers
+  // What is different under one data server, by its number; may be empty.
+  std::function<void(std::uint32_t, SimStorageOptions&)> change_storage;
   std::string policy = "fcfs";
   // For experiments with policies that the product does not have; `policy` then only names it. By data server.
   std::function<std::unique_ptr<RequestPolicy>(std::uint32_t)> policy_maker;

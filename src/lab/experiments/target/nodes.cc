@@ -366,12 +366,25 @@ double bound(const TargetPoint& point) {
     double rate = static_cast<double>(point.nic.bandwidth) / slow;
     if (point.storage.device == SimDevice::ssd) {
       const SsdParameters& ssd = point.storage.ssd;
-      rate = std::min(rate, static_cast<double>(point.write ? ssd.total_write_rate : ssd.total_read_rate));
+      const auto drive = static_cast<double>(point.write ? ssd.total_write_rate : ssd.total_read_rate);
+      rate = std::min(rate, drive / slow);
     }
     longest = std::max(longest, servers[server] / rate);
   }
   return longest;
 }
+
+namespace {
+
+void slow_down(SsdParameters& ssd, double times) {
+  for (std::uint64_t* rate :
+       {&ssd.channel_read_rate, &ssd.channel_write_rate, &ssd.total_read_rate, &ssd.total_write_rate})
+    *rate = static_cast<std::uint64_t>(static_cast<double>(*rate) / times);
+  for (Nanos* time : {&ssd.read_latency, &ssd.write_latency, &ssd.channel_overhead})
+    *time = Nanos(static_cast<std::int64_t>(static_cast<double>(time->count()) * times));
+}
+
+}  // namespace
 
 Result<TargetResult> run_point(const TargetPoint& point) {
   SimClusterOptions options;
@@ -382,6 +395,11 @@ Result<TargetResult> run_point(const TargetPoint& point) {
   options.storage = point.storage;
   options.policy = point.policy;
   options.data.sending = point.sending;
+  if (point.slow_server != 1) {
+    options.change_storage = [slow = point.slow_server](std::uint32_t server, SimStorageOptions& storage) {
+      if (server == 0) slow_down(storage.ssd, slow);
+    };
+  }
   auto cluster = SimCluster::create(options);
   if (!cluster.ok()) return cluster.status();
   for (std::uint32_t i = 0; i < options.client_nodes; ++i)
