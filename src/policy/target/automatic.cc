@@ -1,13 +1,19 @@
 // auto: what a user gets.
 //
-// Servers that have their objects in memory are as fast as their cards: towards them `window` bytes and at least two pieces of a
-// transfer are under way in any case, in the order of `load`, and more only to servers that have just said that they are idle. So small
-// transfers go to all their servers at once, one client alone uses all of them, and many at once leave each a short queue.
-// A device puts in order what it has: servers with one (which tell no pace), and those that have not answered yet, get all that
-// may be in flight, a piece of each in turn; reads in an order that is drawn, so that clients which began together do not come to
-// all devices at the same time.
+// Servers that have their objects in memory are as fast as their cards. A write to them goes in the order of `load` with all that
+// may be in flight: whoever is held up at one server is served by another. Of a read two pieces are under way, or as many small ones as
+// make a `window`: more senders than the client's card can take in would make each other late.
+// On a device a write is one stream at a time: servers with one (which tell no pace), and those that have not answered yet, get one
+// piece each, in the order of `hash`. If its shares are unequal and it is one rank's of several, it has two pieces under way as long as others are
+// there: popular devices would otherwise go back and forth between the streams of all ranks. A read has all that may be in flight; a
+// device puts in order what it has. It is drawn whose piece is next if there are more than that, so that clients which began
+// together do not come to all devices at the same time.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
+#include "policy/target/by_hash.h"
 #include "policy/target/by_load.h"
 #include "policy/target/registry.h"
 
@@ -25,34 +31,84 @@ class AutomaticOrder : public TargetOrder {
   }
   std::optional<std::size_t> next(std::span<const Target> targets, const VisitFacts& facts,
                                   VisitState& state) const override {
-    std::uint64_t deep = 0;
-    for (const Target& target : targets) deep += target.open && is_deep(target) ? 1 : 0;
-    if (deep > 0) return facts.write ? in_turn(targets) : drawn(targets, deep, facts, state);
+    std::uint64_t devices = 0;
+    for (const Target& target : targets) devices += target.open && is_device(target) ? 1 : 0;
+    if (devices > 0 && facts.write) return next_write(targets, facts, state);
+    if (devices > 0) return next_read(targets, devices, facts, state);
     const auto chosen = next_by_load(targets, facts);
-    if (!chosen || state.pieces < 2) return chosen;
-    const Target& target = targets[*chosen];
-    if (state.in_flight + target.next <= window_) return chosen;
-    // What it said before this transfer is old news: others may have begun when this one did.
-    const bool idle = target.sent > 0 && target.in_flight == 0 && target.wait <= target.service / 4;
-    return idle ? chosen : std::nullopt;
+    if (facts.write || state.pieces < at_once(targets)) return chosen;
+    return std::nullopt;
   }
 
  private:
-  static bool is_deep(const Target& target) { return !target.known || target.service == Nanos(); }
-  static std::optional<std::size_t> in_turn(std::span<const Target> targets) {
+  static bool is_device(const Target& target) { return !target.known || target.service == Nanos(); }
+
+  // Pieces of a read from memory: two, or more small ones.
+  [[nodiscard]] std::uint64_t at_once(std::span<const Target> targets) const {
+    Bytes longest = 1_B;
+    for (const Target& each : targets) longest = std::max(longest, each.left > 0 ? each.next : 0_B);
+    return std::max<std::uint64_t>((window_ + longest - 1_B) / longest, 2);
+  }
+
+  static std::optional<std::size_t> next_write(std::span<const Target> targets, const VisitFacts& facts,
+                                               VisitState& state) {
+    if (facts.ranks > 1 && unequal(targets) && !alone(targets))
+      return state.pieces < 2 ? next_by_hash(targets, facts, state) : std::nullopt;
+    // One piece for each, in the order of hash.
     std::optional<std::size_t> best;
     for (std::size_t i = 0; i < targets.size(); ++i) {
-      if (!targets[i].open || !is_deep(targets[i])) continue;
-      if (!best || targets[i].sent < targets[*best].sent) best = i;
+      const Target& each = targets[i];
+      if (!each.open || !is_device(each) || each.in_flight > 0) continue;
+      if (!best || steps_from_start(facts, each.slot) < steps_from_start(facts, targets[*best].slot))
+        best = i;
     }
     return best;
   }
-  static std::optional<std::size_t> drawn(std::span<const Target> targets, std::uint64_t deep, const VisitFacts& facts,
-                                          VisitState& state) {
-    if (!state.random) state.random.emplace(mix64(facts.chance ^ mix64(facts.transfer)));
-    std::uint64_t number = state.random->below(deep);
+  // Whether one share is more than twice as large as another.
+  static bool unequal(std::span<const Target> targets) {
+    Bytes longest;
+    for (const Target& each : targets) longest = std::max(longest, each.next);
+    Bytes least = Bytes::max();
+    Bytes most;
+    for (const Target& each : targets) {
+      const Bytes share = each.bytes_left + longest * each.sent;  // those that were sent were whole blocks
+      least = std::min(least, share);
+      most = std::max(most, share);
+    }
+    return most > least * 2;
+  }
+  // Whether the servers that have answered say that nobody else is there.
+  static bool alone(std::span<const Target> targets) {
+    std::uint32_t landed = 0;
+    for (const Target& each : targets) {
+      if (each.sent > each.in_flight && each.wait > Nanos()) return false;
+      landed += each.sent - each.in_flight;
+    }
+    return landed >= 2;
+  }
+
+  // All at once in the order of hash if there is room for all, otherwise each drawn.
+  static std::optional<std::size_t> next_read(std::span<const Target> targets, std::uint64_t devices,
+                                              const VisitFacts& facts, VisitState& state) {
+    std::uint64_t pieces = 0;
+    for (const Target& each : targets) pieces += each.left + each.sent;
+    if (pieces > kMostInFlight) return drawn(targets, devices, facts, state);
+    std::optional<std::size_t> best;
+    const auto place = [&](const Target& each) {
+      return std::pair(each.sent, steps_from_start(facts, each.slot));
+    };
     for (std::size_t i = 0; i < targets.size(); ++i) {
-      if (targets[i].open && is_deep(targets[i]) && number-- == 0) return i;
+      if (!targets[i].open || !is_device(targets[i])) continue;
+      if (!best || place(targets[i]) < place(targets[*best])) best = i;
+    }
+    return best;
+  }
+  static std::optional<std::size_t> drawn(std::span<const Target> targets, std::uint64_t devices,
+                                          const VisitFacts& facts, VisitState& state) {
+    if (!state.random) state.random.emplace(mix64(facts.chance ^ mix64(facts.transfer)));
+    std::uint64_t number = state.random->below(devices);
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      if (targets[i].open && is_device(targets[i]) && number-- == 0) return i;
     }
     return std::nullopt;  // there is one
   }

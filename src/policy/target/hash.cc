@@ -2,6 +2,7 @@
 //
 // A server that has nothing left, or enough in flight, is passed over. Clients without a rank begin at a server drawn for
 // them, and go on in the same way.
+#include "policy/target/by_hash.h"
 #include "policy/target/registry.h"
 
 namespace tutti {
@@ -12,18 +13,7 @@ class HashOrder : public TargetOrder {
   [[nodiscard]] std::string name() const override { return "hash"; }
   std::optional<std::size_t> next(std::span<const Target> targets, const VisitFacts& facts,
                                   VisitState& state) const override {
-    std::optional<std::size_t> best;
-    std::uint64_t nearest = 0;
-    for (std::size_t i = 0; i < targets.size(); ++i) {
-      if (!targets[i].open) continue;
-      const std::uint64_t steps =
-          (steps_from_start(facts, targets[i].slot) + facts.servers - state.step % facts.servers) % facts.servers;
-      if (best && steps >= nearest) continue;
-      best = i;
-      nearest = steps;
-    }
-    state.step += nearest + 1;
-    return best;
+    return next_by_hash(targets, facts, state);
   }
 };
 
@@ -32,6 +22,23 @@ Result<std::unique_ptr<TargetOrder>> make(const Parameters& /*none*/) {
 }
 
 }  // namespace
+
+std::optional<std::size_t> next_by_hash(std::span<const Target> targets, const VisitFacts& facts,
+                                        VisitState& state) {
+  std::optional<std::size_t> best;
+  std::uint64_t nearest = 0;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (!targets[i].open) continue;
+    const std::uint64_t steps =
+        (steps_from_start(facts, targets[i].slot) + facts.servers - state.step % facts.servers) %
+        facts.servers;
+    if (best && steps >= nearest) continue;
+    best = i;
+    nearest = steps;
+  }
+  state.step += nearest + 1;
+  return best;
+}
 
 constinit const Registration<TargetOrder> target_orders::hash = {"hash", {}, make};
 

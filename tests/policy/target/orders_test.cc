@@ -142,7 +142,7 @@ TEST(TargetOrders, WithoutNewsLoadGoesLikeHash) {
 class AutoOrder : public testing::Test {
  protected:
   std::optional<std::size_t> next(bool write = true) {
-    VisitFacts facts = facts_of(4);
+    VisitFacts facts = facts_of(4, 0, ranks_);
     facts.write = write;
     return order_->next(list_, facts, state_);
   }
@@ -157,53 +157,61 @@ class AutoOrder : public testing::Test {
   const std::unique_ptr<TargetOrder> order_ = *make_target_order("auto");
   std::vector<Target> list_ = targets(4, 8);
   VisitState state_;
+  std::uint32_t ranks_ = 0;
 };
 
-TEST_F(AutoOrder, SmallTransfersGoToAllServersAtOnce) {
+TEST_F(AutoOrder, SmallReadsGoToAllServersAtOnce) {
   in_memory();
   state_.pieces = 3;
-  state_.in_flight = 3_MiB;
-  EXPECT_TRUE(next().has_value());
+  EXPECT_TRUE(next(false).has_value());
 }
 
-TEST_F(AutoOrder, OfLargeOnesNoMoreThanAWindowIsUnderWay) {
+TEST_F(AutoOrder, OfLargeReadsNoMoreThanAWindowIsUnderWay) {
   in_memory();
   for (Target& each : list_) each.next = 4_MiB;
   state_.pieces = 1;
-  state_.in_flight = 32_MiB;
-  EXPECT_TRUE(next().has_value()) << "two pieces in any case";
+  EXPECT_TRUE(next(false).has_value()) << "two pieces in any case";
   state_.pieces = 2;
-  EXPECT_FALSE(next().has_value());
+  EXPECT_FALSE(next(false).has_value());
 }
 
-TEST_F(AutoOrder, IdleServersGetMore) {
-  for (Target& each : list_) {
-    each.next = 4_MiB;
-    each.known = true;
-    each.service = 10_ms;
-    each.wait = 20_ms;
-  }
-  state_.pieces = 2;
-  state_.in_flight = 8_MiB;
-  EXPECT_FALSE(next().has_value());
-  list_[3].wait = 0_ms;
-  EXPECT_FALSE(next().has_value()) << "that is old news";
-  list_[3].sent = 1;
-  EXPECT_EQ(next(), 3U);
-  list_[3].in_flight = 1;
-  EXPECT_FALSE(next().has_value()) << "it has one from here already";
+TEST_F(AutoOrder, WritesToMemoryHaveAllThatMayBeInFlight) {
+  in_memory();
+  for (Target& each : list_) each.next = 4_MiB;
+  state_.pieces = 12;
+  EXPECT_TRUE(next(true).has_value());
 }
 
-TEST_F(AutoOrder, ServersWithADeviceOrWithoutNewsGetAllThatMayBeInFlight) {
+TEST_F(AutoOrder, AWriteHasOnePieceOnEachDevice) {
   for (const bool known : {false, true}) {
-    for (const bool write : {false, true}) {
-      for (Target& each : list_) each.known = known;
-      state_ = VisitState();
-      state_.pieces = 12;
-      state_.in_flight = 48_MiB;
-      EXPECT_TRUE(next(write).has_value());
+    for (Target& each : list_) each.known = known, each.in_flight = 0;
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      const auto chosen = next(true);
+      ASSERT_TRUE(chosen.has_value());
+      EXPECT_EQ(list_[*chosen].in_flight++, 0U);
+      ++state_.pieces;
     }
+    EXPECT_FALSE(next(true).has_value());
   }
+}
+
+TEST_F(AutoOrder, OfUnequalWritesToDevicesTwoPiecesAreUnderWayWhileOthersAreThere) {
+  list_[1].bytes_left = 20_MiB;
+  for (Target& each : list_) each.known = true;
+  state_.pieces = 2;
+  EXPECT_TRUE(next(true).has_value()) << "a client without a group may be alone";
+  ranks_ = 4;
+  EXPECT_FALSE(next(true).has_value());
+  list_[0].sent = list_[2].sent = 1;
+  EXPECT_TRUE(next(true).has_value()) << "two have landed, and nobody else is there";
+  list_[2].wait = 5_ms;
+  EXPECT_FALSE(next(true).has_value());
+}
+
+TEST_F(AutoOrder, ReadsFromDevicesHaveAllThatMayBeInFlight) {
+  for (Target& each : list_) each.known = true;
+  state_.pieces = 12;
+  EXPECT_TRUE(next(false).has_value());
 }
 
 TEST(TargetOrders, TheWindowOfAutoIsAParameter) {
