@@ -21,9 +21,9 @@ Load with_file(Load load, Bytes file, Bytes full) {
 
 }  // namespace
 
-Way letter_two_phase() { return {"two_phase;only=interleaved", "fcfs_serial", 4_MiB}; }
-Way letter_independent() { return {"", "fcfs_serial", 4_MiB}; }
-Way letter_resonant() { return {"resonant;reading=reread;blocking=1", "fcfs_serial", 4_MiB}; }
+Way letter_two_phase() { return {"two_phase;only=interleaved", "fcfs_serial", 4_MiB, Kernel::linux_2_6_21}; }
+Way letter_independent() { return {"", "fcfs_serial", 4_MiB, Kernel::linux_2_6_21}; }
+Way letter_resonant() { return {"resonant;reading=reread;blocking=1;group=servers", "fcfs_serial", 4_MiB, Kernel::linux_2_6_21}; }
 
 std::string default_policy(bool rotational) { return for_device("window", rotational); }
 
@@ -133,6 +133,12 @@ Scenario make(const Bed& bed, const Way& way, const std::vector<Load>& loads, st
   storage.phantom = true;
   storage.store.cache.size = bed.page_cache;
   storage.store.cache.read_ahead = bed.read_ahead;
+  if (way.kernel == Kernel::linux_2_6_21) {
+    storage.scheduler = "anticipatory";
+    storage.store.cache.read_ahead_kind = ReadAheadKind::two_windows;
+    storage.store.cache.background_ratio = 0.10;
+    storage.store.cache.dirty_ratio = 0.40;
+  }
   storage.store.placement.extent = bed.extent;
   storage.store.placement.fragmented = bed.fragmented;
   cluster.nic = NicModel::gigabit_ethernet();
@@ -164,7 +170,7 @@ Scenario make(const Bed& bed, const Way& way, const std::vector<Load>& loads, st
   cluster.data.rotational = rotational(bed.medium);
   Random random(mix64(seed));
   const Nanos start = Nanos(static_cast<std::int64_t>(random.below(1'000'000'000)));
-  std::uint32_t processes = 0;
+  std::uint32_t nodes = 0;  // that programs share
   for (const Load& load : loads) {
     ApplicationSpec spec;
     spec.name = fmt::format("program{}", scenario.applications.size() + 1);
@@ -182,10 +188,10 @@ Scenario make(const Bed& bed, const Way& way, const std::vector<Load>& loads, st
     spec.think = load.think;
     spec.collective = way.plan;
     spec.cb_buffer_size = way.buffer;
-    processes += load.processes;
+    nodes = std::max(nodes, load.processes);
     scenario.applications.push_back(spec);
   }
-  cluster.client_nodes = processes;
+  cluster.client_nodes = nodes;
   return scenario;
 }
 
@@ -254,7 +260,7 @@ Json Points::rows() const {
 std::string settings(std::size_t seeds) {
   return fmt::format(
       "4 clients, 4 servers, 64 KiB stripes, Gigabit Ethernet, 80 GB SATA disks unless a row says otherwise; cold caches, "
-      "writes go back from the page cache; a message waits 0 to 500 us for its process, ranks poll; {} seeds; MB are 10^6 "
+      "writes go back from the page cache; a message waits 0 to 100 us for its process, ranks poll; {} seeds; MB are 10^6 "
       "bytes, jumps and requests are of one server in one call",
       seeds);
 }

@@ -41,7 +41,7 @@ std::vector<Point> add_grid(Points& points, bool quick, Bytes file) {
 std::vector<std::size_t> add_delays(Points& points, Bytes file) {
   std::vector<std::size_t> at;
   for (const int delay : {100, 200, 500, 1000}) {
-    const Way way{fmt::format("resonant;delay={}", delay), "fcfs_serial", 4_MiB};
+    const Way way{fmt::format("resonant;delay={}", delay), "fcfs_serial", 4_MiB, Kernel::linux_2_6_21};
     at.push_back(points.add({{"delay_us", delay}}, Bed(), way, mpi_io_test(4, 256_KiB, file)));
   }
   return at;
@@ -81,7 +81,7 @@ Result<Report> run(const ExperimentOptions& options) {
   const std::vector<Point> grid = add_grid(points, options.quick, file);
   std::map<std::int64_t, Pair> jitter;
   if (!options.quick) {
-    for (const std::int64_t wake : {0, 50, 200}) {
+    for (const std::int64_t wake : {0, 50, 200, 500}) {
       Bed bed;
       bed.wake_jitter = 1_us * wake;
       jitter[wake] = add_letter(points, {{"jitter_us", wake}}, demo(4, 64_KiB, file), bed);

@@ -10,7 +10,7 @@ namespace {
 using namespace resonance;
 
 Result<Report> run(const ExperimentOptions& options) {
-  Points points(options, options.quick ? 1 : 3);
+  Points points(options, 1);
   Bed bed;
   bed.medium = Machine::nvme;
   bed.servers = 16;
@@ -23,7 +23,7 @@ Result<Report> run(const ExperimentOptions& options) {
   std::vector<Entry> entries;
   for (const bool write : {false, true}) {
     for (const Bytes segment : {64_KiB, 1_MiB}) {
-      Load load = demo(ranks, segment, 1_GiB);
+      Load load = demo(ranks, segment, 512_MiB);
       load.write = write;
       const Json parameters = {{"segment", to_string(segment)}, {"operation", write ? "write" : "read"}};
       Entry entry;
