@@ -33,8 +33,7 @@ struct Call {
         rank.bytes += extent.length;
       }
       rank.runs = wanted.size();
-      if (!wanted.empty())
-        rank.bounds = {wanted.front().offset, wanted.back().end() - wanted.front().offset};
+      if (!wanted.empty()) rank.bounds = {wanted.front().offset, wanted.back().end() - wanted.front().offset};
       ranks.push_back(rank);
     }
     facts.layout = layout;
@@ -68,7 +67,8 @@ Call random_call(Random& random) {
       continue;
     }
     // Pieces may be a little longer than their share: twice as much room keeps ranks apart.
-    call.wants.push_back(random_wants(random, apart ? rank * 4 * span : random.below(span), span, 1 + random.below(8)));
+    call.wants.push_back(
+        random_wants(random, apart ? rank * 4 * span : random.below(span), span, 1 + random.below(8)));
   }
   call.facts.cb_buffer_size = Bytes(1 + random.below(20'000));
   call.facts.cb_nodes = random.chance(0.3) ? static_cast<int>(1 + random.below(6)) : 0;
@@ -284,7 +284,9 @@ TEST(Resonant, NoMoreTravelsThanWithServersDealtInTurn) {
     call.facts.ranks = call.ranks;
     call.facts.cb_nodes = 0;
     const AgentsBySlot agents = choose_agents(call.facts, 1);
-    const auto kept = [&](std::size_t slot, std::size_t rank) { return call.ranks[rank].bytes_by_slot[slot]; };
+    const auto kept = [&](std::size_t slot, std::size_t rank) {
+      return call.ranks[rank].bytes_by_slot[slot];
+    };
     Bytes ours;
     Bytes in_turn;
     for (std::size_t slot = 0; slot < agents.size(); ++slot) {
@@ -351,8 +353,8 @@ TEST(Resonant, ManyRanksWithMuchDataHaveSeveralAgentsOfAServer) {
 
 TEST(Resonant, NamesAndParametersAgree) {
   for (const char* text :
-       {"resonant", "resonant;reading=reread;blocking=1", "resonant;timing=never;group=2;agents=3;delay=100", "resonant;group=servers",
-        "two_phase;domains=cyclic", "two_phase;only=interleaved"}) {
+       {"resonant", "resonant;reading=reread;blocking=1", "resonant;timing=never;group=2;agents=3;delay=100",
+        "resonant;group=servers", "two_phase;domains=cyclic", "two_phase;only=interleaved"}) {
     const auto plan = make_collective_plan(text);
     ASSERT_TRUE(plan.ok()) << plan.status().to_string();
     auto again = make_collective_plan((*plan)->name());

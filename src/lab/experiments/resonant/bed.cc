@@ -23,7 +23,9 @@ Load with_file(Load load, Bytes file, Bytes full) {
 
 Way letter_two_phase() { return {"two_phase;only=interleaved", "fcfs_serial", 4_MiB, Kernel::linux_2_6_21}; }
 Way letter_independent() { return {"", "fcfs_serial", 4_MiB, Kernel::linux_2_6_21}; }
-Way letter_resonant() { return {"resonant;reading=reread;blocking=1;group=servers", "fcfs_serial", 4_MiB, Kernel::linux_2_6_21}; }
+Way letter_resonant() {
+  return {"resonant;reading=reread;blocking=1;group=servers", "fcfs_serial", 4_MiB, Kernel::linux_2_6_21};
+}
 
 std::string default_policy(bool rotational) { return for_device("window", rotational); }
 
@@ -215,7 +217,8 @@ Status Points::run() {
     const ScenarioResult& result = (*results)[i];
     std::vector<double> rates;
     for (const ApplicationResult& program : result.applications)
-      rates.push_back(static_cast<double>(program.bytes.count()) / (program.end - program.start).seconds() / 1e6);
+      rates.push_back(static_cast<double>(program.bytes.count()) / (program.end - program.start).seconds() /
+                      1e6);
     sample.rates.push_back(rates);
     double jumps = 0;
     double requests = 0;
@@ -259,8 +262,10 @@ Json Points::rows() const {
 
 std::string settings(std::size_t seeds) {
   return fmt::format(
-      "4 clients, 4 servers, 64 KiB stripes, Gigabit Ethernet, 80 GB SATA disks unless a row says otherwise; cold caches, "
-      "writes go back from the page cache; a message waits 0 to 100 us for its process, ranks poll; {} seeds; MB are 10^6 "
+      "4 clients, 4 servers, 64 KiB stripes, Gigabit Ethernet, 80 GB SATA disks unless a row says otherwise; "
+      "cold caches, "
+      "writes go back from the page cache; a message waits 0 to 100 us for its process, ranks poll; {} "
+      "seeds; MB are 10^6 "
       "bytes, jumps and requests are of one server in one call",
       seeds);
 }

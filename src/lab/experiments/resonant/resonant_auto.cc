@@ -69,7 +69,8 @@ Result<Report> run(const ExperimentOptions& options) {
           return points.add(parameters, [&](std::uint64_t seed) { return make(bed, way, loads, seed); });
         };
         Entry entry;
-        entry.name = fmt::format("{}, {}{}", machine_name(medium), each.name, beside ? ", beside another" : "");
+        entry.name =
+            fmt::format("{}, {}{}", machine_name(medium), each.name, beside ? ", beside another" : "");
         for (const Way& way : others) entry.others.push_back(add(way));
         entry.chosen = add({"auto", default_policy(rotational(medium))});
         entries.push_back(entry);

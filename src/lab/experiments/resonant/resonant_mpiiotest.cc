@@ -30,7 +30,8 @@ Result<Report> run(const ExperimentOptions& options) {
   Report report;
   report.settings = settings(points.seeds());
   report.rows = points.rows();
-  report.figure("gain_max", rounded(std::max(sweep.largest_gain(false), sweep.largest_gain(true))), 0.61, "in 0.4..0.8");
+  report.figure("gain_max", rounded(std::max(sweep.largest_gain(false), sweep.largest_gain(true))), 0.61,
+                "in 0.4..0.8");
   double of_many = -1;
   for (const Pair& pair : by_many) of_many = std::max(of_many, gain(points, pair));
   report.figure("gain_max_many_groups", rounded(of_many), 0.61);
