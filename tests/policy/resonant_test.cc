@@ -332,6 +332,11 @@ TEST(Resonant, RanksThatShareServersTakeTurns) {
   EXPECT_EQ(levels(all.turns), (std::vector<int>{0, 1, 2, 3}));
   const Arrangement many = ResonantPlan().arrange(in_a_row(64, 1_MiB, 16).facts);
   EXPECT_EQ(levels(many.turns)[63], 15) << "as many groups as servers";
+  Call apart = in_a_row(4, 256_KiB, 4);
+  for (std::size_t rank = 0; rank < 4; ++rank) apart.wants[rank] = {{64_MiB * rank, 256_KiB}};
+  apart.know();
+  apart.facts.ranks = apart.ranks;
+  EXPECT_TRUE(ResonantPlan().arrange(apart.facts).turns.empty()) << "the heads jump anyway";
   ResonantOptions formula;
   formula.group_of_servers = true;
   EXPECT_TRUE(ResonantPlan(formula).arrange(in_a_row(16, 1_MiB, 16).facts).turns.empty()) << "one group";

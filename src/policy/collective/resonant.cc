@@ -124,6 +124,13 @@ Bytes kept_by(const AgentsBySlot& agents, std::span<const RankFacts> ranks) {
   return kept;
 }
 
+// Of ranks that follow each other: whether there is more between them than they want.
+bool lie_apart(std::span<const RankFacts> ranks) {
+  Bytes spans;
+  for (const RankFacts& rank : ranks) spans += rank.bounds.length;
+  return bounds_of(ranks).length > spans * 2;
+}
+
 std::size_t agents_of_each(const CollectiveFacts& facts, std::uint64_t asked) {
   const std::size_t slots = facts.layout.stripe_count;
   const std::size_t most = std::max<std::size_t>(1, candidates(facts).size() / slots);
@@ -237,7 +244,9 @@ Arrangement ResonantPlan::arrange(const CollectiveFacts& facts) const {
   if (options_.timing && follow_each_other(facts.ranks)) {
     // Servers take writes into memory in any order, and write them back in that of the disk: who waits only loses time.
     // Where the transport blocks, the paper's letter holds for writes too.
-    if (!facts.write || options_.blocking) arrangement.turns = turns_of_sets(facts);
+    // Nor does order help where ranks lie far apart: the heads jump between them anyway, and know a shorter way.
+    if (options_.blocking || (!facts.write && !lie_apart(facts.ranks)))
+      arrangement.turns = turns_of_sets(facts);
     return arrangement;
   }
   const AgentsBySlot agents = choose_agents(facts, agents_of_each(facts, options_.agents));
