@@ -198,7 +198,10 @@ Scenario make(const Bed& bed, const Way& way, const std::vector<Load>& loads, st
 }
 
 std::size_t Points::add(Json parameters, const std::function<Scenario(std::uint64_t seed)>& make) {
-  for (std::size_t i = 0; i < seeds_; ++i) scenarios_.push_back(make(options_.seed + i));
+  for (std::size_t i = 0; i < seeds_; ++i) {
+    scenarios_.push_back(make(options_.seed + i));
+    scenarios_.back().name = parameters.dump();
+  }
   samples_.push_back({std::move(parameters), {}, {}, {}});
   return samples_.size() - 1;
 }
