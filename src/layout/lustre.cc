@@ -15,7 +15,8 @@ constexpr std::size_t kHead = 32;
 // The record is in the byte order of the host, which is little-endian wherever this runs.
 std::uint64_t number_at(std::span<const std::byte> bytes, std::size_t at, std::size_t width) {
   std::uint64_t number = 0;
-  for (std::size_t i = width; i > 0; --i) number = number << 8U | std::to_integer<std::uint64_t>(bytes[at + i - 1]);
+  for (std::size_t i = width; i > 0; --i)
+    number = number << 8U | std::to_integer<std::uint64_t>(bytes[at + i - 1]);
   return number;
 }
 
@@ -27,7 +28,8 @@ std::optional<Layout> lustre_layout(std::span<const std::byte> attribute) {
   if (magic != kVersion1 && magic != kVersion3) return std::nullopt;
   Layout layout;
   layout.stripe_size = Bytes(number_at(attribute, kStripeSize, 4));
-  layout.stripe_count = layout.server_total = static_cast<std::uint32_t>(number_at(attribute, kStripeCount, 2));
+  layout.stripe_count = layout.server_total =
+      static_cast<std::uint32_t>(number_at(attribute, kStripeCount, 2));
   if (!layout.validate().ok()) return std::nullopt;
   return layout;
 }

@@ -53,7 +53,8 @@ class GateClosing {
 void open_foreign(MPI_Comm comm, const char* name, int amode, MPI_Info info, MPI_File handle) {
   if (!ForeignFile::asked_for(info)) return;
   const Call call;
-  if (auto file = ForeignFile::make(call.runtime, comm, name, amode, info, handle)) call.runtime.add(std::move(file));
+  if (auto file = ForeignFile::make(call.runtime, comm, name, amode, info, handle))
+    call.runtime.add(std::move(file));
 }
 
 int begin_program(int code) {

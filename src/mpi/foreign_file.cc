@@ -26,7 +26,8 @@ HintList all_hints(MPI_Info info) {
 }
 
 const std::string* value_of(const HintList& list, std::string_view key) {
-  const auto found = std::find_if(list.begin(), list.end(), [&](const auto& hint) { return hint.first == key; });
+  const auto found =
+      std::find_if(list.begin(), list.end(), [&](const auto& hint) { return hint.first == key; });
   return found != list.end() ? &found->second : nullptr;
 }
 
@@ -61,8 +62,8 @@ void each_stretch(std::span<const Extent> file, Memory memory, Move move) {
         ++segment;
         used = 0;
       }
-      const std::uint64_t count = std::min<std::uint64_t>(
-          {extent.length.count() - done, memory[segment].size() - used, kMost});
+      const std::uint64_t count =
+          std::min<std::uint64_t>({extent.length.count() - done, memory[segment].size() - used, kMost});
       if (!move(extent.offset + Bytes(done), memory[segment].data() + used, static_cast<int>(count))) return;
       used += count;
       done += count;
@@ -78,8 +79,8 @@ bool ForeignFile::asked_for(MPI_Info info) {
   return plan != nullptr && check_collective_plan(*plan).ok();
 }
 
-std::unique_ptr<ForeignFile> ForeignFile::make(Runtime& runtime, MPI_Comm comm, const std::string& name, int amode,
-                                               MPI_Info info, MPI_File handle) {
+std::unique_ptr<ForeignFile> ForeignFile::make(Runtime& runtime, MPI_Comm comm, const std::string& name,
+                                               int amode, MPI_Info info, MPI_File handle) {
   if ((amode & MPI_MODE_SEQUENTIAL) != 0) return nullptr;
   std::unique_ptr<ForeignFile> file(new ForeignFile(runtime, amode, handle));
   const Status prepared = file->prepare(comm, name, all_hints(info));
@@ -138,8 +139,8 @@ bool ForeignFile::take_view() {
   library().File_get_view(handle_, &displacement, &etype, &filetype, representation.data());
   const auto flat_etype = runtime_.datatypes().flatten(etype);
   const auto flat_filetype = runtime_.datatypes().flatten(filetype);
-  const bool serves = std::strcmp(representation.data(), "native") == 0 && flat_etype.ok() && flat_filetype.ok() &&
-                      flat_etype->size() > 0 && flat_filetype->size() > 0;
+  const bool serves = std::strcmp(representation.data(), "native") == 0 && flat_etype.ok() &&
+                      flat_filetype.ok() && flat_etype->size() > 0 && flat_filetype->size() > 0;
   if (serves) {
     view_.displacement = displacement;
     view_.etype_size = flat_etype->size();
@@ -172,7 +173,8 @@ FileAccess ForeignFile::access_of(Form form, MPI_Offset offset, const Buffer& bu
   return access;
 }
 
-std::optional<int> ForeignFile::transfer(Form form, MPI_Offset offset, const Buffer& buffer, MPI_Status* status) {
+std::optional<int> ForeignFile::transfer(Form form, MPI_Offset offset, const Buffer& buffer,
+                                         MPI_Status* status) {
   int atomic = 0;
   library().File_get_atomicity(handle_, &atomic);  // the same on all ranks
   if (atomic != 0) return std::nullopt;
@@ -207,7 +209,8 @@ Task<Result<Bytes>> ForeignFile::read_own(FileAccess /*access*/, const Collectiv
   const Buffer& buffer = current_.buffer;
   auto* address = const_cast<void*>(buffer.address);
 #if MPI_VERSION >= 4
-  const int code = library().File_read_at_c(handle_, current_.offset, address, buffer.count, buffer.type, &status);
+  const int code =
+      library().File_read_at_c(handle_, current_.offset, address, buffer.count, buffer.type, &status);
 #else
   const int code = library().File_read_at(handle_, current_.offset, address, static_cast<int>(buffer.count),
                                           buffer.type, &status);
@@ -219,8 +222,8 @@ Task<Result<Bytes>> ForeignFile::read_own(FileAccess /*access*/, const Collectiv
 Task<Status> ForeignFile::write_own(FileAccess /*access*/, const CollectiveOptions& /*options*/) {
   const Buffer& buffer = current_.buffer;
 #if MPI_VERSION >= 4
-  const int code = library().File_write_at_c(handle_, current_.offset, buffer.address, buffer.count, buffer.type,
-                                             MPI_STATUS_IGNORE);
+  const int code = library().File_write_at_c(handle_, current_.offset, buffer.address, buffer.count,
+                                             buffer.type, MPI_STATUS_IGNORE);
 #else
   const int code = library().File_write_at(handle_, current_.offset, buffer.address,
                                            static_cast<int>(buffer.count), buffer.type, MPI_STATUS_IGNORE);
@@ -255,8 +258,8 @@ Task<Status> ForeignFile::write_list(std::span<const Extent> file,
                                      const CollectiveOptions& /*options*/) {
   Status failed;
   each_stretch(file, memory, [&](Bytes offset, const std::byte* from, int count) {
-    const int code = library().File_write_at(bytes_, static_cast<MPI_Offset>(offset.count()), from, count, MPI_BYTE,
-                                             MPI_STATUS_IGNORE);
+    const int code = library().File_write_at(bytes_, static_cast<MPI_Offset>(offset.count()), from, count,
+                                             MPI_BYTE, MPI_STATUS_IGNORE);
     failed = status_of(code, "write");
     return failed.ok();
   });

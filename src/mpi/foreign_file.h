@@ -25,8 +25,8 @@ class ForeignFile final : public CollectiveFile {
   // After the library has opened the file on all ranks. Null unless hints name a plan (tutti_collective), and the striping is
   // known: by hints (striping_unit and striping_factor), or by the file system. Whether hints ask for it must be the same
   // on all ranks. Collective if they do.
-  static std::unique_ptr<ForeignFile> make(Runtime& runtime, MPI_Comm comm, const std::string& name, int amode,
-                                           MPI_Info info, MPI_File handle);
+  static std::unique_ptr<ForeignFile> make(Runtime& runtime, MPI_Comm comm, const std::string& name,
+                                           int amode, MPI_Info info, MPI_File handle);
   ~ForeignFile() override;
 
   [[nodiscard]] MPI_File handle() const { return handle_; }
@@ -57,7 +57,8 @@ class ForeignFile final : public CollectiveFile {
     Buffer buffer;
   };
 
-  ForeignFile(Runtime& runtime, int amode, MPI_File handle) : runtime_(runtime), amode_(amode), handle_(handle) {}
+  ForeignFile(Runtime& runtime, int amode, MPI_File handle)
+      : runtime_(runtime), amode_(amode), handle_(handle) {}
   Status prepare(MPI_Comm comm, const std::string& name, const HintList& list);
   Status find_striping(const std::string& name, const FileHints& hints);
   bool take_view();
@@ -65,7 +66,7 @@ class ForeignFile final : public CollectiveFile {
 
   Runtime& runtime_;
   int amode_;
-  MPI_File handle_;                  // the program's
+  MPI_File handle_;                 // the program's
   MPI_File bytes_ = MPI_FILE_NULL;  // of this process alone, without a view
   std::unique_ptr<MpiGroup> group_;
   Layout layout_;

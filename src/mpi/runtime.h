@@ -61,7 +61,9 @@ class Runtime {
   // The file system for an application. Reads the cluster's configuration the first time.
   Result<FileSystem*> file_system(std::uint64_t application);
   // The cluster's plan of collective calls; empty before a file system was asked for.
-  [[nodiscard]] std::string collective() const { return client_.connected() ? client_.config().collective : ""; }
+  [[nodiscard]] std::string collective() const {
+    return client_.connected() ? client_.config().collective : "";
+  }
 
   // Starts a task that runs whenever the loop is driven.
   void spawn(Task<void> task) { scope_.spawn(std::move(task)); }

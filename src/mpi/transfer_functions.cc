@@ -43,8 +43,8 @@ struct GateCallEnd {
 };
 
 // What we do for a file of another file system; nothing if the call is the library's.
-std::optional<int> transfer_foreign(Runtime& runtime, MPI_File fh, Form form, MPI_Offset offset, const Buffer& buffer,
-                                    MPI_Status* status) {
+std::optional<int> transfer_foreign(Runtime& runtime, MPI_File fh, Form form, MPI_Offset offset,
+                                    const Buffer& buffer, MPI_Status* status) {
   if (!form.collective || form.pointer == FilePointer::shared) return std::nullopt;
   ForeignFile* file = runtime.find_foreign(fh);
   return file != nullptr ? file->transfer(form, offset, buffer, status) : std::nullopt;
@@ -63,28 +63,28 @@ bool takes_turn(const Form& form) { return form.write && form.collective; }
   return library().theirs
 
 // The same of a call that may be ours also of a file that is not.
-#define TUTTI_TRANSFER(fh, form, offset, buffer, status, theirs)                                                \
-  {                                                                                                             \
-    const Call call;                                                                                            \
-    if (File* file = call.runtime.find(fh)) return file->transfer(form, offset, buffer, status);                \
-    if (const auto code = transfer_foreign(call.runtime, fh, form, offset, buffer, status)) return *code;       \
-  }                                                                                                             \
+#define TUTTI_TRANSFER(fh, form, offset, buffer, status, theirs)                                          \
+  {                                                                                                       \
+    const Call call;                                                                                      \
+    if (File* file = call.runtime.find(fh)) return file->transfer(form, offset, buffer, status);          \
+    if (const auto code = transfer_foreign(call.runtime, fh, form, offset, buffer, status)) return *code; \
+  }                                                                                                       \
   return library().theirs
 
-#define TUTTI_BLOCKING_AT(name, form, address, number)                                   \
-  int name(MPI_File fh, MPI_Offset offset, address buf, number count, MPI_Datatype type, \
-           MPI_Status* status) {                                                         \
-    const GateCall turn(fh, takes_turn(form));                                           \
-    const Writing writing(form, count, type);                                            \
-    const Buffer buffer{buf, count, type};                                               \
+#define TUTTI_BLOCKING_AT(name, form, address, number)                                            \
+  int name(MPI_File fh, MPI_Offset offset, address buf, number count, MPI_Datatype type,          \
+           MPI_Status* status) {                                                                  \
+    const GateCall turn(fh, takes_turn(form));                                                    \
+    const Writing writing(form, count, type);                                                     \
+    const Buffer buffer{buf, count, type};                                                        \
     TUTTI_TRANSFER(fh, form, offset, buffer, status, name(fh, offset, buf, count, type, status)); \
   }
-#define TUTTI_BLOCKING(name, form, address, number)                                                        \
-  int name(MPI_File fh, address buf, number count, MPI_Datatype type, MPI_Status* status) {                \
-    const GateCall turn(fh, takes_turn(form));                                                             \
-    const Writing writing(form, count, type);                                                              \
-    const Buffer buffer{buf, count, type};                                                                 \
-    TUTTI_TRANSFER(fh, form, 0, buffer, status, name(fh, buf, count, type, status));                       \
+#define TUTTI_BLOCKING(name, form, address, number)                                         \
+  int name(MPI_File fh, address buf, number count, MPI_Datatype type, MPI_Status* status) { \
+    const GateCall turn(fh, takes_turn(form));                                              \
+    const Writing writing(form, count, type);                                               \
+    const Buffer buffer{buf, count, type};                                                  \
+    TUTTI_TRANSFER(fh, form, 0, buffer, status, name(fh, buf, count, type, status));        \
   }
 #define TUTTI_STARTING_AT(name, form, address, number)                                   \
   int name(MPI_File fh, MPI_Offset offset, address buf, number count, MPI_Datatype type, \

@@ -25,8 +25,9 @@ Task<Status> both(Task<Status> first, Task<Status> second) {
 
 }  // namespace
 
-Exchange::Exchange(Group& group, CollectiveFile& file, const Arrangement& arrangement, const TypedMemory& memory,
-                   const ViewRange& mine, std::vector<ViewRange> views, const CollectiveOptions& options)
+Exchange::Exchange(Group& group, CollectiveFile& file, const Arrangement& arrangement,
+                   const TypedMemory& memory, const ViewRange& mine, std::vector<ViewRange> views,
+                   const CollectiveOptions& options)
     : group_(group),
       file_(file),
       arrangement_(arrangement),

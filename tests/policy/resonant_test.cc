@@ -33,8 +33,7 @@ struct Call {
         rank.bytes += extent.length;
       }
       rank.runs = wanted.size();
-      if (!wanted.empty())
-        rank.bounds = {wanted.front().offset, wanted.back().end() - wanted.front().offset};
+      if (!wanted.empty()) rank.bounds = {wanted.front().offset, wanted.back().end() - wanted.front().offset};
       ranks.push_back(rank);
     }
     facts.layout = layout;
@@ -68,7 +67,8 @@ Call random_call(Random& random) {
       continue;
     }
     // Pieces may be a little longer than their share: twice as much room keeps ranks apart.
-    call.wants.push_back(random_wants(random, apart ? rank * 4 * span : random.below(span), span, 1 + random.below(8)));
+    call.wants.push_back(
+        random_wants(random, apart ? rank * 4 * span : random.below(span), span, 1 + random.below(8)));
   }
   call.facts.cb_buffer_size = Bytes(1 + random.below(20'000));
   call.facts.cb_nodes = random.chance(0.3) ? static_cast<int>(1 + random.below(6)) : 0;
@@ -276,6 +276,34 @@ TEST(Resonant, AgentOfAServerIsWhoeverWantsMostOfIt) {
   EXPECT_EQ(choose_agents(even.facts, 1), (AgentsBySlot{{0}, {1}, {2}, {3}})) << "the lowest rank on a tie";
 }
 
+TEST(Resonant, NoMoreTravelsThanWithServersDealtInTurn) {
+  Random random(11);
+  for (int i = 0; i < 2'000; ++i) {
+    SCOPED_TRACE(i);
+    Call call = random_call(random);
+    call.facts.ranks = call.ranks;
+    call.facts.cb_nodes = 0;
+    const AgentsBySlot agents = choose_agents(call.facts, 1);
+    const auto kept = [&](std::size_t slot, std::size_t rank) {
+      return call.ranks[rank].bytes_by_slot[slot];
+    };
+    Bytes ours;
+    Bytes in_turn;
+    for (std::size_t slot = 0; slot < agents.size(); ++slot) {
+      in_turn += kept(slot, slot % std::min(call.ranks.size(), agents.size()));
+      for (const int agent : agents[slot]) ours += kept(slot, static_cast<std::size_t>(agent));
+    }
+    EXPECT_GE(ours, in_turn);
+  }
+  // The best of the first server is far better for the second.
+  Call call;
+  call.layout = {512_B, 2, 0, 2};
+  call.wants = {{{0_B, 9_B}}, {{9_B, 10_B}, {512_B, 100_B}}};
+  call.know();
+  call.facts.ranks = call.ranks;
+  EXPECT_EQ(choose_agents(call.facts, 1), (AgentsBySlot{{0}, {1}}));
+}
+
 TEST(Resonant, WhatResonatesByItselfIsNotMoved) {
   const Call call = demo(4, 64_KiB);
   const Arrangement made = ResonantPlan().arrange(call.facts);
@@ -304,6 +332,15 @@ TEST(Resonant, RanksThatShareServersTakeTurns) {
   EXPECT_EQ(levels(all.turns), (std::vector<int>{0, 1, 2, 3}));
   const Arrangement many = ResonantPlan().arrange(in_a_row(64, 1_MiB, 16).facts);
   EXPECT_EQ(levels(many.turns)[63], 15) << "as many groups as servers";
+  Call apart = in_a_row(4, 256_KiB, 4);
+  for (std::size_t rank = 0; rank < 4; ++rank) apart.wants[rank] = {{64_MiB * rank, 256_KiB}};
+  apart.know();
+  apart.facts.ranks = apart.ranks;
+  EXPECT_TRUE(ResonantPlan().arrange(apart.facts).turns.empty()) << "the heads jump anyway";
+  ResonantOptions formula;
+  formula.group_of_servers = true;
+  EXPECT_TRUE(ResonantPlan(formula).arrange(in_a_row(16, 1_MiB, 16).facts).turns.empty()) << "one group";
+  EXPECT_EQ(levels(ResonantPlan(formula).arrange(in_a_row(64, 1_MiB, 16).facts).turns)[63], 3);
   ResonantOptions agents;
   agents.timing = false;
   EXPECT_FALSE(ResonantPlan(agents).arrange(in_a_row(4, 256_KiB, 4).facts).aggregators.empty());
@@ -322,7 +359,7 @@ TEST(Resonant, ManyRanksWithMuchDataHaveSeveralAgentsOfAServer) {
 TEST(Resonant, NamesAndParametersAgree) {
   for (const char* text :
        {"resonant", "resonant;reading=reread;blocking=1", "resonant;timing=never;group=2;agents=3;delay=100",
-        "two_phase;domains=cyclic", "two_phase;only=interleaved"}) {
+        "resonant;group=servers", "two_phase;domains=cyclic", "two_phase;only=interleaved"}) {
     const auto plan = make_collective_plan(text);
     ASSERT_TRUE(plan.ok()) << plan.status().to_string();
     auto again = make_collective_plan((*plan)->name());

@@ -46,6 +46,10 @@ class Run {
 
  private:
   Status make_application(const ApplicationSpec& spec);
+  // Where there are fewer nodes than the processes fill, they begin again with the first.
+  [[nodiscard]] std::uint32_t node_of(std::uint32_t process) const {
+    return process / scenario_.processes_per_node % scenario_.cluster.client_nodes;
+  }
   void choose_places(Application& application);
   Task<Status> open_files(Application& application);
   Task<Status> prepare();
@@ -104,7 +108,7 @@ Status Run::make_application(const ApplicationSpec& spec) {
   if (!spec.collective.empty()) {
     std::vector<std::uint32_t> nodes;
     for (std::uint32_t rank = 0; rank < spec.processes; ++rank)
-      nodes.push_back((next_process_ + rank) / scenario_.processes_per_node);
+      nodes.push_back(node_of(next_process_ + rank));
     auto made = SimGroup::create_all(cluster_, nodes, spec.name);
     if (!made.ok()) return made.status();
     groups = *std::move(made);
@@ -123,7 +127,7 @@ Status Run::make_application(const ApplicationSpec& spec) {
                     .groups = {},
                     .pid = std::int64_t{number} + 1,
                     .name = fmt::format("{}.{}", spec.name, rank)};
-    process.client = cluster_.make_client(number / scenario_.processes_per_node, peer, options);
+    process.client = cluster_.make_client(node_of(number), peer, options);
     if (spec.start_jitter > Nanos()) {
       process.delay = Nanos(
           static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(spec.start_jitter.count()))));

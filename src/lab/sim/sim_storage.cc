@@ -14,6 +14,7 @@ namespace {
 
 const std::array<std::string, 3> kDevices = {"memory", "hdd", "ssd"};
 const std::array<std::string, 3> kSchedulers = {"none", "deadline", "anticipatory"};
+const std::array<std::string, 2> kReadAheadKinds = {"on_demand", "two_windows"};
 
 // Another data sheet than the built-in one.
 void read_device_file(ConfigReader& reader, SimStorageOptions& options) {
@@ -60,6 +61,8 @@ void read_storage(ConfigReader& reader, SimStorageOptions& options) {
   PageCacheOptions& cache = options.store.cache;
   cache.size = reader.bytes("page_cache", cache.size, 0_B, 1024_GiB);
   cache.read_ahead = reader.bytes("read_ahead", cache.read_ahead, 0_B, 1_GiB);
+  const std::string kind = reader.choice("read_ahead_kind", kReadAheadKinds[0], kReadAheadKinds);
+  cache.read_ahead_kind = kind == kReadAheadKinds[0] ? ReadAheadKind::on_demand : ReadAheadKind::two_windows;
   cache.background_ratio = reader.number("dirty_background_ratio", cache.background_ratio, 0, 1);
   cache.dirty_ratio = reader.number("dirty_ratio", cache.dirty_ratio, 0, 1);
   cache.dirty_expire = reader.duration("dirty_expire", cache.dirty_expire, 1_ms, 86400_s);

@@ -17,6 +17,10 @@ double number(Bytes bytes) { return static_cast<double>(bytes.count()); }
 constexpr double kOutOfOrder = 0.56;
 // Jumps in any order are longer than those in one direction.
 constexpr double kFarther = 1.1;
+// What a server's kernel reads ahead: within it, ranks may come in any order.
+constexpr double kReadAhead = 128 << 10;
+// Of what is written in smaller pieces between those of other ranks, a server reads the rest first.
+constexpr double kPage = 4096;
 // Of a rank that sieves, unless it is told otherwise.
 constexpr Bytes kWindow = 4_MiB;
 
@@ -48,6 +52,7 @@ struct Sums {
   double runs_of_slot = 0;
   Own own;
   double ranks_of_slot = 0;  // the most that one server hears from if everybody asks for his own
+  double slots_of_rank = 0;  // the most that one rank asks
   double steps = 0;          // of a synchronization
   double gaps = 0;           // between ranges that lie apart: no plan spares a disk these
   bool interleaved = false;
@@ -72,6 +77,11 @@ Sums sums_of(const CollectiveFacts& facts) {
     }
     sums.of_slot = std::max(sums.of_slot, bytes);
     sums.ranks_of_slot = std::max(sums.ranks_of_slot, ranks);
+  }
+  for (const RankFacts& rank : facts.ranks) {
+    const auto slots = std::count_if(rank.bytes_by_slot.begin(), rank.bytes_by_slot.end(),
+                                     [](Bytes bytes) { return bytes > 0_B; });
+    sums.slots_of_rank = std::max(sums.slots_of_rank, static_cast<double>(slots));
   }
   // A run that is longer than a stripe is one on each server.
   sums.runs_of_slot = std::max(runs / facts.layout.stripe_count, sums.ranks_of_slot);
@@ -147,10 +157,13 @@ std::vector<Prediction> predict(const CollectiveFacts& facts) {
   double own = served_own;
   const double others = std::max(0.0, sums.ranks_of_slot - 1);
   const double apart = sums.gaps * machine.jump;
-  own += std::max(apart * kFarther, others * machine.jump * kOutOfOrder);
+  const double in_any_order = sums.of_slot > kReadAhead ? machine.jump * kOutOfOrder : 0;
+  own += std::max(apart * kFarther, others * in_any_order);
   if (facts.rotational && !facts.write && sums.interleaved)
     own += others * sums.of_slot / sums.ranks_of_slot / machine.device;
   own += named_own + machine.message * 2 * sums.own.windows + synchronized;
+  if (facts.write && sums.interleaved && sums.own.runs > 0 && sums.bytes / sums.own.runs < kPage)
+    own += sums.own.runs_of_slot * figures_of(facts.rotational).jump;
 
   // Contiguous domains: every server hears from as many helpers as its stripes are dealt to.
   const double stripes = sums.of_slot / number(facts.layout.stripe_size);
@@ -159,13 +172,16 @@ std::vector<Prediction> predict(const CollectiveFacts& facts) {
                            passed_on((ranks - 1) / ranks) + machine.message * 2 * rounds;
   const double cyclic = helped + apart + passed_on((ranks - 1) / ranks) + machine.message * 2 * rounds;
 
-  double resonant = apart + synchronized + machine.message * 2;
+  double resonant = synchronized + machine.message * 2;
   if (!sums.interleaved) {
+    // A set has as many groups as servers: with one, its ranks come in any order too.
+    const double groups = facts.write ? 1 : std::max(1.0, std::min(sums.ranks_of_slot, sums.slots_of_rank));
+    const double beside = std::ceil(sums.ranks_of_slot / groups) - 1;  // of the same group
     resonant += served_own + named_own + machine.message * 2 * (sums.own.windows - 1) +
-                machine.step * std::min(ranks, servers);
-    if (sums.ranks_of_slot > 1 && !facts.write) resonant += 200e-6 * std::min(ranks, servers);
+                (groups - 1) * (machine.step + 200e-6) +
+                std::max(apart * (beside > 0 ? kFarther : 1), groups * beside * in_any_order);
   } else {
-    resonant += helped + passed_on(moved_by_agents(facts)) + machine.message * 2 * (rounds - 1);
+    resonant += apart + helped + passed_on(moved_by_agents(facts)) + machine.message * 2 * (rounds - 1);
   }
   return {{"independent", own},
           {"two_phase", two_phase},

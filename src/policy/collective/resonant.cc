@@ -15,6 +15,7 @@ namespace {
 constexpr std::string_view kParameters[] = {"reading", "timing", "group", "agents", "blocking", "delay"};
 constexpr std::array<std::string_view, 3> kForms = {"exchange", "reread", "prefetch"};
 constexpr std::array<std::string_view, 2> kTiming = {"auto", "never"};
+constexpr std::string_view kServers = "servers";
 
 Result<std::unique_ptr<CollectivePlan>> make(const Parameters& parameters) {
   ResonantOptions options;
@@ -24,9 +25,12 @@ Result<std::unique_ptr<CollectivePlan>> make(const Parameters& parameters) {
   const auto timing = parameters.choice("timing", 0, kTiming);
   if (!timing.ok()) return timing.status();
   options.timing = *timing == 0;
-  const auto groups = parameters.number("group", 0, 0, 1'000'000);
-  if (!groups.ok()) return groups.status();
-  options.groups = *groups;
+  options.group_of_servers = parameters.text("group", "") == kServers;
+  if (!options.group_of_servers) {
+    const auto groups = parameters.number("group", 0, 0, 1'000'000);
+    if (!groups.ok()) return groups.status();
+    options.groups = *groups;
+  }
   const auto agents = parameters.number("agents", 0, 0, 1024);
   if (!agents.ok()) return agents.status();
   options.agents = *agents;
@@ -111,6 +115,22 @@ Schedule deal_stripes(const CollectiveFacts& facts, const AgentsBySlot& agents) 
   return schedule;
 }
 
+// Bytes that need not travel: an agent wants them itself.
+Bytes kept_by(const AgentsBySlot& agents, std::span<const RankFacts> ranks) {
+  Bytes kept;
+  for (std::size_t slot = 0; slot < agents.size(); ++slot) {
+    for (const int agent : agents[slot]) kept += of_slot(ranks[static_cast<std::size_t>(agent)], slot);
+  }
+  return kept;
+}
+
+// Of ranks that follow each other: whether there is more between them than they want.
+bool lie_apart(std::span<const RankFacts> ranks) {
+  Bytes spans;
+  for (const RankFacts& rank : ranks) spans += rank.bounds.length;
+  return bounds_of(ranks).length > spans * 2;
+}
+
 std::size_t agents_of_each(const CollectiveFacts& facts, std::uint64_t asked) {
   const std::size_t slots = facts.layout.stripe_count;
   const std::size_t most = std::max<std::size_t>(1, candidates(facts).size() / slots);
@@ -163,7 +183,13 @@ AgentsBySlot choose_agents(const CollectiveFacts& facts, std::size_t of_each) {
     // One order for all servers: whoever waits, waits for a lower rank, so nobody waits in a circle.
     std::sort(by_slot[slot].begin(), by_slot[slot].end());
   }
-  return by_slot;
+  // Server by server the best is taken away from later ones: no more is to travel than if servers were dealt in turn.
+  if (of_each > 1) return by_slot;
+  AgentsBySlot in_turn(slots);
+  for (std::size_t slot = 0; slot < slots; ++slot) {
+    if (!by_slot[slot].empty()) in_turn[slot].push_back(may[slot % agents]);
+  }
+  return kept_by(in_turn, facts.ranks) > kept_by(by_slot, facts.ranks) ? in_turn : by_slot;
 }
 
 std::string ResonantPlan::name() const {
@@ -171,6 +197,7 @@ std::string ResonantPlan::name() const {
   if (options_.reading != ReadForm::exchange) name += fmt::format(";reading={}", name_of(options_.reading));
   if (!options_.timing) name += ";timing=never";
   if (options_.groups > 0) name += fmt::format(";group={}", options_.groups);
+  if (options_.group_of_servers) name += fmt::format(";group={}", kServers);
   if (options_.agents > 0) name += fmt::format(";agents={}", options_.agents);
   if (options_.blocking) name += ";blocking=1";
   if (options_.delay != 200_us) name += fmt::format(";delay={}", options_.delay.count() / 1000);
@@ -198,9 +225,10 @@ std::vector<RankTurn> ResonantPlan::turns_of_sets(const CollectiveFacts& facts) 
   bool any = false;
   for (std::size_t set = 0; set < ranks; ++set) {
     if (members[set].size() < 2) continue;
-    const std::size_t groups = std::max<std::size_t>(1, servers[set]);
-    const std::size_t size =
-        options_.groups > 0 ? options_.groups : (members[set].size() + groups - 1) / groups;
+    const std::size_t of_set = std::max<std::size_t>(1, servers[set]);
+    std::size_t size = (members[set].size() + of_set - 1) / of_set;
+    if (options_.groups > 0) size = options_.groups;
+    if (options_.group_of_servers) size = of_set;
     any = any || members[set].size() > size;
     chain(members[set], size, turns);
   }
@@ -216,7 +244,9 @@ Arrangement ResonantPlan::arrange(const CollectiveFacts& facts) const {
   if (options_.timing && follow_each_other(facts.ranks)) {
     // Servers take writes into memory in any order, and write them back in that of the disk: who waits only loses time.
     // Where the transport blocks, the paper's letter holds for writes too.
-    if (!facts.write || options_.blocking) arrangement.turns = turns_of_sets(facts);
+    // Nor does order help where ranks lie far apart: the heads jump between them anyway, and know a shorter way.
+    if (options_.blocking || (!facts.write && !lie_apart(facts.ranks)))
+      arrangement.turns = turns_of_sets(facts);
     return arrangement;
   }
   const AgentsBySlot agents = choose_agents(facts, agents_of_each(facts, options_.agents));

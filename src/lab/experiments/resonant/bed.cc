@@ -21,9 +21,11 @@ Load with_file(Load load, Bytes file, Bytes full) {
 
 }  // namespace
 
-Way letter_two_phase() { return {"two_phase;only=interleaved", "fcfs_serial", 4_MiB}; }
-Way letter_independent() { return {"", "fcfs_serial", 4_MiB}; }
-Way letter_resonant() { return {"resonant;reading=reread;blocking=1", "fcfs_serial", 4_MiB}; }
+Way letter_two_phase() { return {"two_phase;only=interleaved", "fcfs_serial", 4_MiB, Kernel::linux_2_6_21}; }
+Way letter_independent() { return {"", "fcfs_serial", 4_MiB, Kernel::linux_2_6_21}; }
+Way letter_resonant() {
+  return {"resonant;reading=reread;blocking=1;group=servers", "fcfs_serial", 4_MiB, Kernel::linux_2_6_21};
+}
 
 std::string default_policy(bool rotational) { return for_device("window", rotational); }
 
@@ -133,6 +135,12 @@ Scenario make(const Bed& bed, const Way& way, const std::vector<Load>& loads, st
   storage.phantom = true;
   storage.store.cache.size = bed.page_cache;
   storage.store.cache.read_ahead = bed.read_ahead;
+  if (way.kernel == Kernel::linux_2_6_21) {
+    storage.scheduler = "anticipatory";
+    storage.store.cache.read_ahead_kind = ReadAheadKind::two_windows;
+    storage.store.cache.background_ratio = 0.10;
+    storage.store.cache.dirty_ratio = 0.40;
+  }
   storage.store.placement.extent = bed.extent;
   storage.store.placement.fragmented = bed.fragmented;
   cluster.nic = NicModel::gigabit_ethernet();
@@ -164,7 +172,7 @@ Scenario make(const Bed& bed, const Way& way, const std::vector<Load>& loads, st
   cluster.data.rotational = rotational(bed.medium);
   Random random(mix64(seed));
   const Nanos start = Nanos(static_cast<std::int64_t>(random.below(1'000'000'000)));
-  std::uint32_t processes = 0;
+  std::uint32_t nodes = 0;  // that programs share
   for (const Load& load : loads) {
     ApplicationSpec spec;
     spec.name = fmt::format("program{}", scenario.applications.size() + 1);
@@ -182,15 +190,18 @@ Scenario make(const Bed& bed, const Way& way, const std::vector<Load>& loads, st
     spec.think = load.think;
     spec.collective = way.plan;
     spec.cb_buffer_size = way.buffer;
-    processes += load.processes;
+    nodes = std::max(nodes, load.processes);
     scenario.applications.push_back(spec);
   }
-  cluster.client_nodes = processes;
+  cluster.client_nodes = nodes;
   return scenario;
 }
 
 std::size_t Points::add(Json parameters, const std::function<Scenario(std::uint64_t seed)>& make) {
-  for (std::size_t i = 0; i < seeds_; ++i) scenarios_.push_back(make(options_.seed + i));
+  for (std::size_t i = 0; i < seeds_; ++i) {
+    scenarios_.push_back(make(options_.seed + i));
+    scenarios_.back().name = parameters.dump();
+  }
   samples_.push_back({std::move(parameters), {}, {}, {}});
   return samples_.size() - 1;
 }
@@ -209,7 +220,8 @@ Status Points::run() {
     const ScenarioResult& result = (*results)[i];
     std::vector<double> rates;
     for (const ApplicationResult& program : result.applications)
-      rates.push_back(static_cast<double>(program.bytes.count()) / (program.end - program.start).seconds() / 1e6);
+      rates.push_back(static_cast<double>(program.bytes.count()) / (program.end - program.start).seconds() /
+                      1e6);
     sample.rates.push_back(rates);
     double jumps = 0;
     double requests = 0;
@@ -253,8 +265,10 @@ Json Points::rows() const {
 
 std::string settings(std::size_t seeds) {
   return fmt::format(
-      "4 clients, 4 servers, 64 KiB stripes, Gigabit Ethernet, 80 GB SATA disks unless a row says otherwise; cold caches, "
-      "writes go back from the page cache; a message waits 0 to 500 us for its process, ranks poll; {} seeds; MB are 10^6 "
+      "4 clients, 4 servers, 64 KiB stripes, Gigabit Ethernet, 80 GB SATA disks unless a row says otherwise; "
+      "cold caches, "
+      "writes go back from the page cache; a message waits 0 to 100 us for its process, ranks poll; {} "
+      "seeds; MB are 10^6 "
       "bytes, jumps and requests are of one server in one call",
       seeds);
 }

@@ -1,14 +1,15 @@
 // The testbed of the paper on resonant I/O (section 4), the same for all its experiments, and what they share.
 //
 // 4 clients and 4 servers, Gigabit Ethernet, a SATA disk of 80 GB in each server (share/devices/hdd-80gb.toml), 64 KiB stripes,
-// cold caches. Chance comes from where it does in the experiments on window coordination (window/testbed.h): a message waits
-// 0 to 500 us for its process, processes start within 200 us. MPI ranks poll, so what they tell each other does not wait;
-// it costs messages on the same cards. Files lie in the outer fifth of the disks, which are nearly empty. Writes go
+// cold caches. A message waits 0 to 100 us for its process: the paper finds that 0.1 ms between two requests keeps their order.
+// Processes start within 200 us. MPI ranks poll, so what they tell each other does not wait; it costs messages on the same
+// cards. Files lie in the outer fifth of the disks, which are nearly empty. Writes go
 // back from the page cache.
 //
 // The letter baseline is the paper's platform: PVFS2 2.6.3 serves the requests of an object one by one (`fcfs_serial`), and
-// ROMIO aggregates only where the ranges of ranks interleave, with buffers of 4 MB. The letter of resonant I/O: agents read to
-// the end, all synchronize, each rank reads its own from the servers' memory; groups are serialized.
+// ROMIO aggregates only where the ranges of ranks interleave, with buffers of 4 MB; the servers' kernel is Linux 2.6.21. The
+// letter of resonant I/O: agents read to the end, all synchronize, each rank reads from the servers' memory what it lacks;
+// groups are serialized. Users have a kernel of today.
 #pragma once
 
 #include <functional>
@@ -20,11 +21,15 @@
 
 namespace tutti::resonance {
 
+// Of the servers. 2.6.21 is the paper's: CFQ, read-ahead by two windows, dirty ratios 10 and 40 %.
+enum class Kernel : std::uint8_t { today, linux_2_6_21 };
+
 // A way to do collective calls: the plan and what stands under it.
 struct Way {
   std::string plan;  // of policy/collective; empty: no collective calls
   std::string policy;
   Bytes buffer = 16_MiB;  // cb_buffer_size
+  Kernel kernel = Kernel::today;
 };
 
 // The paper's own, without and with resonance.
@@ -70,7 +75,7 @@ bool rotational(Machine medium);
 struct Bed {
   std::uint32_t servers = 4;
   Machine medium = Machine::small_hdd;
-  Nanos wake_jitter = 500_us;
+  Nanos wake_jitter = 100_us;
   Bytes page_cache = 768_MiB;  // of 1 GB
   Bytes read_ahead = 128_KiB;
   Bytes extent = 128_MiB;  // in which objects lie together on the disk,

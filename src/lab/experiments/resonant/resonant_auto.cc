@@ -19,7 +19,7 @@ struct Case {
 };
 
 std::vector<Case> cases(bool quick) {
-  const Bytes file = quick ? 16_MiB : 64_MiB;
+  const Bytes file = quick ? 16_MiB : 32_MiB;
   std::vector<Case> all = {{"demo 4, 64 KiB", demo(4, 64_KiB, file)},
                            {"demo 4, 256 KiB", demo(4, 256_KiB, file)},
                            {"demo 2, 128 KiB", demo(2, 128_KiB, file)},
@@ -42,7 +42,7 @@ std::vector<Case> cases(bool quick) {
 }
 
 Result<Report> run(const ExperimentOptions& options) {
-  Points points(options, options.quick ? 1 : 2);
+  Points points(options, 1);
   struct Entry {
     std::string name;
     std::size_t chosen = 0;
@@ -69,7 +69,8 @@ Result<Report> run(const ExperimentOptions& options) {
           return points.add(parameters, [&](std::uint64_t seed) { return make(bed, way, loads, seed); });
         };
         Entry entry;
-        entry.name = fmt::format("{}, {}{}", machine_name(medium), each.name, beside ? ", beside another" : "");
+        entry.name =
+            fmt::format("{}, {}{}", machine_name(medium), each.name, beside ? ", beside another" : "");
         for (const Way& way : others) entry.others.push_back(add(way));
         entry.chosen = add({"auto", default_policy(rotational(medium))});
         entries.push_back(entry);

@@ -29,8 +29,9 @@ std::vector<Point> add_grid(Points& points, bool quick, Bytes file) {
       const Json parameters = {{"processes", processes}, {"segment", to_string(segment)}};
       point.apart = points.add(parameters, Bed(), letter_independent(), demo_apart(processes, segment, file));
       point.letter = add_letter(points, parameters, demo(processes, segment, file));
-      point.users = {points.add(parameters, Bed(), {"two_phase", default_policy(true)}, demo(processes, segment, file)),
-                     points.add(parameters, Bed(), {"resonant", default_policy(true)}, demo(processes, segment, file))};
+      point.users = {
+          points.add(parameters, Bed(), {"two_phase", default_policy(true)}, demo(processes, segment, file)),
+          points.add(parameters, Bed(), {"resonant", default_policy(true)}, demo(processes, segment, file))};
       grid.push_back(point);
     }
   }
@@ -41,7 +42,7 @@ std::vector<Point> add_grid(Points& points, bool quick, Bytes file) {
 std::vector<std::size_t> add_delays(Points& points, Bytes file) {
   std::vector<std::size_t> at;
   for (const int delay : {100, 200, 500, 1000}) {
-    const Way way{fmt::format("resonant;delay={}", delay), "fcfs_serial", 4_MiB};
+    const Way way{fmt::format("resonant;delay={}", delay), "fcfs_serial", 4_MiB, Kernel::linux_2_6_21};
     at.push_back(points.add({{"delay_us", delay}}, Bed(), way, mpi_io_test(4, 256_KiB, file)));
   }
   return at;
@@ -56,7 +57,8 @@ Users add_users(Points& points, Bytes segment, Bytes file) {
   const Json parameters = {{"processes", 4}, {"segment", to_string(segment)}};
   for (const std::string& policy : {std::string("fcfs;dispatch_depth=16"), default_policy(true)}) {
     const std::string name = policy.substr(0, policy.find(';'));
-    for (const std::string plan : {"independent", "two_phase", "two_phase;domains=cyclic", "resonant", "auto"})
+    for (const std::string plan :
+         {"independent", "two_phase", "two_phase;domains=cyclic", "resonant", "auto"})
       users.at[name + " " + plan] = points.add(parameters, Bed(), {plan, policy}, demo(4, segment, file));
   }
   users.at["small buffers"] =
@@ -68,7 +70,8 @@ void report_users(Report& report, const Points& points, const Users& users, cons
   const auto rate = [&](const std::string& name) { return points.rate(users.at.at(name)); };
   report.figure("users_over_two_phase_window_" + suffix,
                 rounded(rate("window resonant") / rate("window two_phase") - 1));
-  report.figure("users_over_two_phase_fcfs_" + suffix, rounded(rate("fcfs resonant") / rate("fcfs two_phase") - 1));
+  report.figure("users_over_two_phase_fcfs_" + suffix,
+                rounded(rate("fcfs resonant") / rate("fcfs two_phase") - 1));
   report.figure("users_over_cyclic_" + suffix,
                 rounded(rate("window resonant") / rate("window two_phase;domains=cyclic") - 1));
   report.figure("users_over_independent_" + suffix,
@@ -81,7 +84,7 @@ Result<Report> run(const ExperimentOptions& options) {
   const std::vector<Point> grid = add_grid(points, options.quick, file);
   std::map<std::int64_t, Pair> jitter;
   if (!options.quick) {
-    for (const std::int64_t wake : {0, 50, 200}) {
+    for (const std::int64_t wake : {0, 50, 200, 500}) {
       Bed bed;
       bed.wake_jitter = 1_us * wake;
       jitter[wake] = add_letter(points, {{"jitter_us", wake}}, demo(4, 64_KiB, file), bed);
@@ -93,8 +96,8 @@ Result<Report> run(const ExperimentOptions& options) {
   Bed unread;
   unread.read_ahead = 0_B;
   const Pair no_ahead = add_letter(points, {{"read_ahead", "off"}}, demo(4, 64_KiB, file), unread);
-  const std::size_t window_jumps =
-      points.add({{"read_ahead", "off"}}, unread, {"two_phase", default_policy(true), 4_MiB}, demo(4, 64_KiB, file));
+  const std::size_t window_jumps = points.add(
+      {{"read_ahead", "off"}}, unread, {"two_phase", default_policy(true), 4_MiB}, demo(4, 64_KiB, file));
   TUTTI_TRY(points.run());
   Points whole(options, 1);
   const Bytes full = options.quick ? 64_MiB : 10_GiB;
@@ -128,7 +131,8 @@ Result<Report> run(const ExperimentOptions& options) {
     if (point.processes == 4 && point.segment == 64_KiB) {
       gain_64 = gain(points, point.letter);
       report.figure("resonant_over_independent_64k",
-                    rounded(points.rate(point.letter.with) / points.rate(point.apart)), 105.0 / 175, "<= 1.0");
+                    rounded(points.rate(point.letter.with) / points.rate(point.apart)), 105.0 / 175,
+                    "<= 1.0");
     }
   }
   std::vector<double> by_delay;
@@ -140,9 +144,11 @@ Result<Report> run(const ExperimentOptions& options) {
   report.figure("jumps_one_by_one", rounded(points.jumps(no_ahead.without)), 3.19);
   report.figure("jumps_window", rounded(points.jumps(window_jumps)), 1.69);
   report.figure("jumps_resonant", rounded(points.jumps(no_ahead.with)), 0);
-  for (const auto& [wake, pair] : jitter) report.figure(fmt::format("gain_jitter_{}us", wake), rounded(gain(points, pair)));
+  for (const auto& [wake, pair] : jitter)
+    report.figure(fmt::format("gain_jitter_{}us", wake), rounded(gain(points, pair)));
   report.figure("full_size_gain", rounded(gain(whole, full_size)));
-  report.figure("full_size_over_short", rounded((1 + gain(whole, full_size)) / (1 + gain_64)), {}, "0.98..1.02");
+  report.figure("full_size_over_short", rounded((1 + gain(whole, full_size)) / (1 + gain_64)), {},
+                "0.98..1.02");
   report_users(report, points, users_64, "64k");
   report_users(report, points, users_256, "256k");
   return report;

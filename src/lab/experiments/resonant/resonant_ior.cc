@@ -11,7 +11,7 @@ namespace {
 using namespace resonance;
 
 Result<Report> run(const ExperimentOptions& options) {
-  const Bytes file = options.quick ? 64_MiB : 256_MiB;
+  const Bytes file = options.quick ? 32_MiB : 64_MiB;
   Points points(options, options.quick ? 1 : 3);
   Sweep sweep(points);
   struct Both {

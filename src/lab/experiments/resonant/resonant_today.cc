@@ -10,7 +10,7 @@ namespace {
 using namespace resonance;
 
 Result<Report> run(const ExperimentOptions& options) {
-  Points points(options, options.quick ? 1 : 3);
+  Points points(options, 1);
   Bed bed;
   bed.medium = Machine::nvme;
   bed.servers = 16;
@@ -23,7 +23,7 @@ Result<Report> run(const ExperimentOptions& options) {
   std::vector<Entry> entries;
   for (const bool write : {false, true}) {
     for (const Bytes segment : {64_KiB, 1_MiB}) {
-      Load load = demo(ranks, segment, 1_GiB);
+      Load load = demo(ranks, segment, 512_MiB);
       load.write = write;
       const Json parameters = {{"segment", to_string(segment)}, {"operation", write ? "write" : "read"}};
       Entry entry;
@@ -34,7 +34,8 @@ Result<Report> run(const ExperimentOptions& options) {
   }
   TUTTI_TRY(points.run());
   Report report;
-  report.settings = settings(points.seeds()) + "; here NVMe, 100 Gb/s, 64 ranks, 16 servers, a message waits 0 to 20 us";
+  report.settings =
+      settings(points.seeds()) + "; here NVMe, 100 Gb/s, 64 ranks, 16 servers, a message waits 0 to 20 us";
   report.rows = points.rows();
   double over = 0;
   double messages = 0;
@@ -50,8 +51,10 @@ Result<Report> run(const ExperimentOptions& options) {
   report.figure("requests_of_a_call", rounded(messages));
   report.figure("requests_of_a_call_resonant", rounded(least));
   report.notes.push_back(
-      "over_best: the time of `auto` over that of the best plan, at the worst point. requests_of_a_call: reads and writes that "
-      "a server gets in one call, the most of all points; a server's processor is not modelled, but its work is in "
+      "over_best: the time of `auto` over that of the best plan, at the worst point. requests_of_a_call: "
+      "reads and writes that "
+      "a server gets in one call, the most of all points; a server's processor is not modelled, but its work "
+      "is in "
       "proportion to these.");
   return report;
 }

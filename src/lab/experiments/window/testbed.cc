@@ -123,8 +123,9 @@ Result<std::vector<ScenarioResult>> run_all(const std::vector<Scenario>& scenari
   work();
   for (std::thread& thread : threads) thread.join();
   std::vector<ScenarioResult> results;
-  for (auto& outcome : outcomes) {
-    if (!outcome->ok()) return outcome->status();
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    auto& outcome = outcomes[i];
+    if (!outcome->ok()) return outcome->status().with_context(scenarios[i].name);
     TUTTI_TRY(check(**outcome));
     results.push_back(std::move(**outcome));
   }

@@ -21,12 +21,14 @@ class Reader {
     std::uint64_t asked = first;
     for (std::uint64_t page = first; page < first + count; ++page) {
       if (page >= asked) {
-        asked = windows_.next(page, first + count - page, kMost, [&](std::uint64_t from, std::uint64_t length) {
-          std::uint64_t missing = 0;
-          for (std::uint64_t each = from; each < from + length; ++each) missing += present_.insert(each).second ? 1 : 0;
-          if (missing > 0) fetched.emplace_back(from, length);
-          return missing;
-        });
+        asked =
+            windows_.next(page, first + count - page, kMost, [&](std::uint64_t from, std::uint64_t length) {
+              std::uint64_t missing = 0;
+              for (std::uint64_t each = from; each < from + length; ++each)
+                missing += present_.insert(each).second ? 1 : 0;
+              if (missing > 0) fetched.emplace_back(from, length);
+              return missing;
+            });
       }
       if (present_.insert(page).second) {
         windows_.missed();
