@@ -17,6 +17,10 @@ constexpr int kMostAttempts = 16;
 // Of a call that servers put in the order of their disks: small enough that the parts of all who take part alternate.
 constexpr Bytes kDirectedPiece = 256_KiB;
 constexpr std::size_t kPrefetchExtents = 1024;  // in one message
+// Many runs shorter than this are left to the server, which moves them all in one call: a call for each, and the lock of
+// the object, cost more.
+constexpr Bytes kShortRun = 16_KiB;
+constexpr std::size_t kFewRuns = 4;
 // A write of so many bytes is begun with a small one if that may bring leave to write the rest without asking.
 constexpr Bytes kWorthAGrant = 2_MiB;
 
@@ -98,8 +102,7 @@ class Transfer {
 
   // Whether a grant, which costs a small request, would be worth it.
   [[nodiscard]] bool may_be_granted() {
-    if (lock_.number() != 0 || view_.call != nullptr || length() < kWorthAGrant) return false;
-    if (length() < one_round(file_.layout()) * 4) return false;
+    if (!suits_local_writes() || length() < kWorthAGrant || length() < one_round(file_.layout()) * 4) return false;
     const Nanos now = file_.env.clock.steady();
     return std::all_of(shares_.begin(), shares_.end(),
                        [&](const Share& share) { return local(share).may_be_allowed(now); });
@@ -110,7 +113,7 @@ class Transfer {
 
   // Whether all of it is written, without asking.
   bool write_ahead(std::span<const Extent> extents, std::span<const Segment> memory) {
-    if (lock_.number() != 0 || view_.call != nullptr) return false;
+    if (!suits_local_writes()) return false;
     const Nanos now = file_.env.clock.steady();
     for (const Share& share : shares_) {
       if (!local(share).allowed(share.length, now)) return false;
@@ -190,6 +193,12 @@ class Transfer {
     Bytes length;
     for (const Share& share : shares_) length += share.length;
     return length;
+  }
+  [[nodiscard]] bool suits_local_writes() const {
+    if (lock_.number() != 0 || view_.call != nullptr) return false;
+    std::size_t runs = 0;
+    for (const Share& share : shares_) runs += share.object.size();
+    return runs <= kFewRuns || length() >= kShortRun * runs;
   }
   [[nodiscard]] LocalWrites& local(const Share& share) { return file_.local_writes[share.slot]; }
 
