@@ -208,10 +208,10 @@ Task<Status> write_sieved(OpenFile& file, const FileAccess& access, Bytes buffer
   co_return Status();
 }
 
-// Whether the servers are told the view and then ranges of it, where the program asks for that: the view has blocks and the
-// memory is one buffer, or is made one.
+// Whether the servers are told the view and then ranges of it: where it has blocks and the memory is one buffer, or is
+// made one.
 bool by_view(const FileAccess& access, const TypedMemory& memory, const CollectiveOptions& options) {
-  return access.declared != nullptr && options.views == Toggle::enable && memory.bytes() > 0 &&
+  return access.declared != nullptr && options.views != Toggle::disable && memory.bytes() > 0 &&
          (memory.contiguous() || memory.mean_run() < kSmallMemoryRun);
 }
 
