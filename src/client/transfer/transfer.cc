@@ -17,10 +17,6 @@ constexpr int kMostAttempts = 16;
 // Of a call that servers put in the order of their disks: small enough that the parts of all who take part alternate.
 constexpr Bytes kDirectedPiece = 256_KiB;
 constexpr std::size_t kPrefetchExtents = 1024;  // in one message
-// Many runs shorter than this are left to the server, which moves them all in one call: a call for each, and the lock of
-// the object, cost more.
-constexpr Bytes kShortRun = 16_KiB;
-constexpr std::size_t kFewRuns = 4;
 // A write of so many bytes is begun with a small one if that may bring leave to write the rest without asking.
 constexpr Bytes kWorthAGrant = 2_MiB;
 
@@ -194,12 +190,8 @@ class Transfer {
     for (const Share& share : shares_) length += share.length;
     return length;
   }
-  [[nodiscard]] bool suits_local_writes() const {
-    if (lock_.number() != 0 || view_.call != nullptr) return false;
-    std::size_t runs = 0;
-    for (const Share& share : shares_) runs += share.object.size();
-    return runs <= kFewRuns || length() >= kShortRun * runs;
-  }
+  // What is written under a lock must be refused once that is lost, and a directed call is in the hands of the servers.
+  [[nodiscard]] bool suits_local_writes() const { return lock_.number() == 0 && view_.call == nullptr; }
   [[nodiscard]] LocalWrites& local(const Share& share) { return file_.local_writes[share.slot]; }
 
   StripedFile& file_;

@@ -116,7 +116,7 @@ Status take_over(const wire::TransferRequest& request, bool write, SessionViews*
   transfer.object = ObjectId{request.capability()->file()};
   transfer.inside_reply =
       !write && transfer.length.count() <= std::min(request.inline_limit(), wire::kMaxInline);
-  // What is handed out cannot be taken back: only those get it who may read the file whatever becomes of its mode.
+  // What is handed out cannot be taken back: only those get it whose file it is, whatever becomes of its mode.
   const bool may_keep = (request.capability()->rights() & wire::kRightKeep) != 0;
   transfer.local.known = may_keep ? request.take() : 0;
   transfer.local.ahead = Bytes(std::min(request.ahead(), wire::kMaxTransfer));

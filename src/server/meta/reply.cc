@@ -48,7 +48,7 @@ std::string status_reply(const Status& status) {
 
 std::uint32_t kept_rights(const Inode& node, std::uint32_t rights, std::uint32_t uid) {
   const bool owner = node.uid == uid || uid == 0;
-  return owner && (rights & wire::kRightRead) != 0 ? rights | wire::kRightKeep : rights;
+  return owner && (rights & (wire::kRightRead | wire::kRightWrite)) != 0 ? rights | wire::kRightKeep : rights;
 }
 
 std::string node_reply(const Inode& node, std::uint32_t rights, bool created,

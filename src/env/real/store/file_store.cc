@@ -485,8 +485,6 @@ WritableObject FileStore::Impl::share_for_writing(ObjectId object) {
   const Result<std::shared_ptr<ObjectFile>> opened = files_.open(object, false);
   if (!opened.ok() || *opened == nullptr || (*opened)->uncommitted) return {};
   ObjectFile& file = **opened;
-  // What a write under way has made longer would count as the object's.
-  if (file.writers > 0 && file.writable == nullptr) return {};
   if (file.writable == nullptr) {
     FileDescriptor fd(directory_.open_object(object, O_RDWR));
     if (!fd.valid()) return {};
