@@ -100,8 +100,11 @@ class Transfer {
   [[nodiscard]] bool may_be_granted() {
     if (!suits_local_writes() || length() < kWorthAGrant || length() < one_round(file_.layout()) * 4) return false;
     const Nanos now = file_.env.clock.steady();
-    return std::all_of(shares_.begin(), shares_.end(),
-                       [&](const Share& share) { return local(share).may_be_allowed(now); });
+    return std::all_of(shares_.begin(), shares_.end(), [&](const Share& share) {
+      const ServerSession& server = file_.servers.of(share.slot);
+      return server.connected() && server.channel()->connection().takes_files() &&
+             local(share).may_be_allowed(now);
+    });
   }
   void was_not_granted() {
     for (const Share& share : shares_) local(share).was_in_vain(file_.env.clock.steady());

@@ -42,6 +42,7 @@ TEST_F(WriteGrantTest, OneLargeWriteAsksForItsFirstBytesOnly) {
   start(0_B, 16_MiB);
   std::vector<std::byte> bytes(kBlocks * kBlock);
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i / 11 + i / kBlock);
+  loop_.run(file_->connect(10_s));
   ASSERT_TRUE(loop_.run(file_->write(0_B, bytes)).ok());
   EXPECT_EQ(writes(), 1U);
   EXPECT_EQ(data_->dispatcher().totals().bytes_written, 64_KiB) << "a stripe";
@@ -53,6 +54,7 @@ TEST_F(WriteGrantTest, OneLargeWriteAsksForItsFirstBytesOnly) {
 TEST_F(WriteGrantTest, ALargeWriteThatIsNotGrantedIsAskedForAsAWholeAndNotTriedAgainSoon) {
   start(0_B, 1_MiB);  // less than what is left of it
   const std::vector<std::byte> bytes(kBlocks * kBlock, std::byte{7});
+  loop_.run(file_->connect(10_s));
   ASSERT_TRUE(loop_.run(file_->write(0_B, bytes)).ok());
   EXPECT_EQ(writes(), 2U) << "its begin, and all of it";
   ASSERT_TRUE(loop_.run(file_->write(0_B, bytes)).ok());

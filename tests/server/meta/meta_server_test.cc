@@ -51,7 +51,7 @@ TEST_F(MetaServerTest, IdentityIsThePeersAndOpenGivesRightsAsAsked) {
   EXPECT_EQ(reply.attributes()->layout()->stripe_count(), kDataServers);
   ASSERT_NE(reply.capability(), nullptr);
   const wire::Capability capability = *reply.capability();
-  EXPECT_EQ(capability.rights(), wire::kRightWrite | wire::kRightLength);
+  EXPECT_EQ(capability.rights(), wire::kRightWrite | wire::kRightLength | wire::kRightKeep);
   EXPECT_EQ(capability.uid(), 1000U);
   EXPECT_EQ(capability.file(), reply.attributes()->inode());
   EXPECT_TRUE(key_.check(capability, wire::kRightWrite, clock_.wall() + 3590_s).ok());
