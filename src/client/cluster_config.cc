@@ -103,8 +103,7 @@ void read_service(ConfigReader& file, ClusterConfig& config) {
     file.fail("target_order", order.status().message());
   }
   config.schedule_block = file.bytes("schedule_block", config.schedule_block, kLeastBlock, kMostBlock);
-  config.pieces_in_flight =
-      file.integer("pieces_in_flight", 0, 0, static_cast<std::int64_t>(kMostInFlight));
+  config.pieces_in_flight = file.integer("pieces_in_flight", 0, 0, static_cast<std::int64_t>(kMostInFlight));
   config.log_level = file.choice("log_level", config.log_level, levels());
   config.mover = file.choice("mover", config.mover, movers());
   config.device = file.choice("device", config.device, modelled_devices());
@@ -310,14 +309,15 @@ Status ClusterConfig::save(const std::string& path, std::uint32_t mode) const {
       coordinator.empty()
           ? ""
           : fmt::format("coordinator = \"{}\"   # unset: the metadata server is it\n", coordinator);
-  const std::string gate =
-      fmt::format("gate_order = \"{}\"      # of turns at the gate: auto, preserved, overtaking\n"
-                  "gate_lease = \"{}s\"        # a job that is silent for longer loses its turn\n"
-                  "gate_limit = \"{}s\"        # who has waited so long goes on without a turn; 0s: nobody\n",
-                  gate_order, gate_lease.count() / 1'000'000'000, gate_limit.count() / 1'000'000'000);
+  const std::string gate = fmt::format(
+      "gate_order = \"{}\"      # of turns at the gate: auto, preserved, overtaking\n"
+      "gate_lease = \"{}s\"        # a job that is silent for longer loses its turn\n"
+      "gate_limit = \"{}s\"        # who has waited so long goes on without a turn; 0s: nobody\n",
+      gate_order, gate_lease.count() / 1'000'000'000, gate_limit.count() / 1'000'000'000);
   if (!has_files()) {
     const std::string text = fmt::format(
-        "# A Tutti coordinator without a file system: its gate says which jobs write now (`tutti gate serve`).\n"
+        "# A Tutti coordinator without a file system: its gate says which jobs write now (`tutti gate "
+        "serve`).\n"
         "format = {}\nid = \"0x{:016x}\"\ncoordinator = \"{}\"\nlog_level = \"{}\"\n{}",
         kStateFormat, id, coordinator, log_level, gate);
     return replace_file(path, text + identity_text(*this, std::filesystem::path(path).parent_path()), mode);
@@ -352,8 +352,8 @@ write_grant = {}   # and writers write
 metadata_limit = {}
 )",
       kStateFormat, id, meta, alone, servers, policy, stripe_size.count(), stripe_count, target_order,
-      schedule_block.count(), log_level, mover,
-      device, checksums, capability_lifetime.count() / 1'000'000'000, open_grace.count() / 1'000'000'000,
+      schedule_block.count(), log_level, mover, device, checksums,
+      capability_lifetime.count() / 1'000'000'000, open_grace.count() / 1'000'000'000,
       max_request_age.count() / 1'000'000'000, max_queued, max_queued_per_session, queue_memory.count(),
       read_grant.count(), write_grant.count(), metadata_limit.count());
   const std::string visiting =

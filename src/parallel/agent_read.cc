@@ -17,8 +17,9 @@ Extent extent_of(const PlacedRun& run) {
 
 }  // namespace
 
-AgentRead::AgentRead(Group& group, CollectiveFile& file, const Arrangement& arrangement, const TypedMemory& memory,
-                     const ViewRange& mine, std::vector<ViewRange> views, const CollectiveOptions& options)
+AgentRead::AgentRead(Group& group, CollectiveFile& file, const Arrangement& arrangement,
+                     const TypedMemory& memory, const ViewRange& mine, std::vector<ViewRange> views,
+                     const CollectiveOptions& options)
     : group_(group),
       file_(file),
       arrangement_(arrangement),
@@ -112,8 +113,8 @@ Task<Status> AgentRead::read_own(std::vector<Extent> parts) {
       file.push_back(extent_of(run));
       bytes += static_cast<std::size_t>(run.length);
       if (direct)
-        memory.push_back(memory_.all().subspan(static_cast<std::size_t>(run.data),
-                                               static_cast<std::size_t>(run.length)));
+        memory.push_back(
+            memory_.all().subspan(static_cast<std::size_t>(run.data), static_cast<std::size_t>(run.length)));
     }
     std::span<std::byte> room;
     if (!direct) {

@@ -243,8 +243,8 @@ Task<Status> Sender::send_many() {
   Flight flight(pieces_, file.layout(), *file.visit.order, facts(), directed ? 0 : file.visit.per_server,
                 {loads.data(), loads.size()});
   Event landed(file.env.clock.executor());
-  const std::size_t room = file.visit.in_flight != 0 ? file.visit.in_flight
-                                                     : std::max<std::size_t>(kMostInFlight, servers_);
+  const std::size_t room =
+      file.visit.in_flight != 0 ? file.visit.in_flight : std::max<std::size_t>(kMostInFlight, servers_);
   const std::size_t at_once = directed ? pieces_.size() : std::min(room, pieces_.size());
   std::vector<Task<Status>> tasks;
   tasks.reserve(at_once);

@@ -41,7 +41,8 @@ Parts parts_of(std::span<const Extent> extents, std::span<const Segment> memory,
   for (const Segment& segment : memory) {
     const std::uint64_t first = std::min(bytes, segment.length);
     if (first > 0) parts.head_memory.push_back({segment.address, first});
-    if (first < segment.length) parts.tail_memory.push_back({segment.address + first, segment.length - first});
+    if (first < segment.length)
+      parts.tail_memory.push_back({segment.address + first, segment.length - first});
     bytes -= first;
   }
   return parts;
@@ -98,7 +99,8 @@ class Transfer {
 
   // Whether a grant, which costs a small request, would be worth it.
   [[nodiscard]] bool may_be_granted() {
-    if (!suits_local_writes() || length() < kWorthAGrant || length() < one_round(file_.layout()) * 4) return false;
+    if (!suits_local_writes() || length() < kWorthAGrant || length() < one_round(file_.layout()) * 4)
+      return false;
     const Nanos now = file_.env.clock.steady();
     return std::all_of(shares_.begin(), shares_.end(), [&](const Share& share) {
       const ServerSession& server = file_.servers.of(share.slot);

@@ -244,8 +244,7 @@ Status DataSession::local_use(const Frame& frame) {
   const auto* request = wire::parse<wire::TookRequest>(frame.payload);
   if (request == nullptr || request->tag() == nullptr || request->took() == nullptr)
     return {Code::malformed, "took request"};
-  server_.dispatcher_.count_local(*client_, allowed_.fit(request->tag()->application()),
-                                        *request->took());
+  server_.dispatcher_.count_local(*client_, allowed_.fit(request->tag()->application()), *request->took());
   return {};
 }
 

@@ -285,8 +285,7 @@ Task<void> Dispatcher::find(Turn turn) {
 // The client may be gone: what was fetched for it is there for others.
 Task<void> Dispatcher::prefetch(Turn turn) {
   const std::vector<Extent> extents = slice(turn.transfer.extents, turn.begin, turn.end);
-  if (!turn.transfer.session->connection->closed())
-    co_await store_.prefetch(turn.transfer.object, extents);
+  if (!turn.transfer.session->connection->closed()) co_await store_.prefetch(turn.transfer.object, extents);
   end_task(turn);
 }
 
@@ -348,8 +347,9 @@ Dispatcher::Turn Dispatcher::start_turn(Transfer& transfer, Bytes quantum, Nanos
   transfer.session->task_began();
   accounting_.started(transfer.account, now);
   if (transfer.work == Work::transfer && !cold && turn.begin == 0_B) {
-    transfer.way = statistics_.started(transfer.request.application, transfer.object, transfer.extents,
-                                       transfer.write, policy_->dedicated(transfer.request.application, now), now);
+    transfer.way =
+        statistics_.started(transfer.request.application, transfer.object, transfer.extents, transfer.write,
+                            policy_->dedicated(transfer.request.application, now), now);
     transfer.began = now;
   }
   return turn;
@@ -377,7 +377,8 @@ void Dispatcher::end_turn(Turn& turn) {
     if (counts && !gone && transfer.status.ok())
       accounting_.count(transfer.account, transfer.write, transfer.length);
     accounting_.ended(transfer.account, now);
-    if (counts) statistics_.ended(transfer.object, transfer.way, transfer.length, transfer.write, transfer.began, now);
+    if (counts)
+      statistics_.ended(transfer.object, transfer.way, transfer.length, transfer.write, transfer.began, now);
     rate_.note(now);
   } else {
     enqueue(transfer);
@@ -472,8 +473,8 @@ void Dispatcher::reply(const Transfer& transfer) {
                                 transfer.inside.size());
   }
   // Nobody else waits: its client may read or write more without asking.
-  const bool generous = status.ok() && (queued_ + in_service_ == 0 ||
-                                        accounting_.nobody_but(transfer.request.application));
+  const bool generous =
+      status.ok() && (queued_ + in_service_ == 0 || accounting_.nobody_but(transfer.request.application));
   LocalReadGrants::Grant ahead;
   LocalWriteGrants::Grant writing;
   if (generous && transfer.write) {
@@ -485,13 +486,13 @@ void Dispatcher::reply(const Transfer& transfer) {
   const std::uint64_t key = transfer.write ? writing.object.key : transfer.local.key;
   const std::uint64_t cuts = transfer.write ? cuts_of(transfer) : cuts_.last();
   // A device serves better what it has more of: it puts it in order itself.
-  const wire::Load load(static_cast<std::uint32_t>(backlog_.wait().count() / 1000),
-                        static_cast<std::uint32_t>(traits_.in_memory ? std::max<std::uint64_t>(backlog_.pace(), 1) : 0));
-  reply_.Finish(wire::CreateTransferReply(reply_, static_cast<std::uint16_t>(status.code()), message,
-                                          transfer.valid_end.count(), bytes, transfer.era, key,
-                                          ahead.end.count(), ahead.time.count(), ahead.bytes.count(), cuts,
-                                          transfer.rotten.count(), &load, writing.object.marks_key,
-                                          writing.object.mark, writing.object.value));
+  const wire::Load load(
+      static_cast<std::uint32_t>(backlog_.wait().count() / 1000),
+      static_cast<std::uint32_t>(traits_.in_memory ? std::max<std::uint64_t>(backlog_.pace(), 1) : 0));
+  reply_.Finish(wire::CreateTransferReply(
+      reply_, static_cast<std::uint16_t>(status.code()), message, transfer.valid_end.count(), bytes,
+      transfer.era, key, ahead.end.count(), ahead.time.count(), ahead.bytes.count(), cuts,
+      transfer.rotten.count(), &load, writing.object.marks_key, writing.object.mark, writing.object.value));
   const auto type = wire::reply_type(transfer.write ? wire::Type::write : wire::Type::read);
   // A reply that cannot be sent closes the connection; the session's own loop sees that.
   connection.send(type, transfer.frame, wire::bytes(reply_)).ignore();

@@ -51,7 +51,8 @@ class LocalWritesTest : public testing::Test {
     builder_.Clear();
     builder_.Finish(wire::CreateTransferReply(builder_, 0, 0, 0, 0, 5, key, 0, (10_ms).count(), bytes, 0, 0,
                                               nullptr, kMarks, mark, 17));
-    local_.accept(*flatbuffers::GetRoot<wire::TransferReply>(builder_.GetBufferPointer()), channel_, marks_, 1_s);
+    local_.accept(*flatbuffers::GetRoot<wire::TransferReply>(builder_.GetBufferPointer()), channel_, marks_,
+                  1_s);
   }
   bool write(Bytes bytes, Nanos now = 1_s) {
     return local_.allowed(bytes, now) && local_.write(0_B, {}) && local_.settled(bytes);

@@ -31,7 +31,8 @@ VisitFacts facts_of(std::uint32_t servers, std::uint32_t rank = 0, std::uint32_t
 }
 
 // The slots in the order in which all pieces are sent, each landing before the next.
-std::vector<std::uint32_t> visited(const std::string& order, std::vector<Target> list, const VisitFacts& facts) {
+std::vector<std::uint32_t> visited(const std::string& order, std::vector<Target> list,
+                                   const VisitFacts& facts) {
   const auto made = make_target_order(order);
   EXPECT_TRUE(made.ok()) << made.status().to_string();
   VisitState state;
@@ -64,7 +65,8 @@ TEST(TargetOrders, EveryOrderHasItsNameAndSendsEveryPiece) {
 }
 
 TEST(TargetOrders, FirstGoesStrictlyByTheFile) {
-  EXPECT_EQ(visited("first", targets(3, 2), facts_of(3, 1, 3)), (std::vector<std::uint32_t>{0, 1, 2, 0, 1, 2}));
+  EXPECT_EQ(visited("first", targets(3, 2), facts_of(3, 1, 3)),
+            (std::vector<std::uint32_t>{0, 1, 2, 0, 1, 2}));
   std::vector<Target> below_a_stripe = targets(2, 2);
   below_a_stripe[1].offset = 64_MiB;  // both pieces of the first server come before it in the file
   EXPECT_EQ(visited("first", below_a_stripe, facts_of(2)), (std::vector<std::uint32_t>{0, 0, 1, 1}));
@@ -80,7 +82,8 @@ TEST(TargetOrders, HashAtStepJSendsClientIToServerIPlusJ) {
 
 TEST(TargetOrders, WithHashNoTwoRanksMeet) {
   std::vector<std::vector<std::uint32_t>> all;
-  for (std::uint32_t rank = 0; rank < 6; ++rank) all.push_back(visited("hash", targets(6, 3), facts_of(6, rank, 6)));
+  for (std::uint32_t rank = 0; rank < 6; ++rank)
+    all.push_back(visited("hash", targets(6, 3), facts_of(6, rank, 6)));
   for (std::size_t step = 0; step < all[0].size(); ++step) {
     std::set<std::uint32_t> at_once;
     for (const auto& slots : all) at_once.insert(slots[step]);
@@ -102,7 +105,8 @@ TEST(TargetOrders, ClientsWithoutARankBeginAtServersDrawnForThem) {
     facts.chance = mix64(chance);
     const auto slots = visited("hash", targets(8, 1), facts);
     begins.insert(slots[0]);
-    for (std::size_t i = 1; i < slots.size(); ++i) EXPECT_EQ(slots[i], (slots[0] + i) % 8) << "and go on from there";
+    for (std::size_t i = 1; i < slots.size(); ++i)
+      EXPECT_EQ(slots[i], (slots[0] + i) % 8) << "and go on from there";
   }
   EXPECT_EQ(begins.size(), 8U);
 }
@@ -136,7 +140,8 @@ TEST(TargetOrders, LoadFeedsIdleServersFirstAndTheFullestShareOfThose) {
 }
 
 TEST(TargetOrders, WithoutNewsLoadGoesLikeHash) {
-  EXPECT_EQ(visited("load", targets(4, 2), facts_of(4, 3, 4)), visited("hash", targets(4, 2), facts_of(4, 3, 4)));
+  EXPECT_EQ(visited("load", targets(4, 2), facts_of(4, 3, 4)),
+            visited("hash", targets(4, 2), facts_of(4, 3, 4)));
 }
 
 class AutoOrder : public testing::Test {

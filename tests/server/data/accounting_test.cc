@@ -60,7 +60,8 @@ TEST(Accounting, KnowsWhetherOthersWait) {
   EXPECT_TRUE(accounting.nobody_but(7));
   accounting.dropped(own, 2_s);
   // One of the many that have no account of their own.
-  for (std::uint64_t id = 100; id < 100 + Accounting::kMostApplications; ++id) accounting.arrived(id, "", "", 3_s);
+  for (std::uint64_t id = 100; id < 100 + Accounting::kMostApplications; ++id)
+    accounting.arrived(id, "", "", 3_s);
   const auto crowd = accounting.arrived(7, "", "", 3_s);
   EXPECT_EQ(crowd, Accounting::kOthers);
   EXPECT_FALSE(accounting.nobody_but(7));

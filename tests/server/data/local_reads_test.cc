@@ -78,7 +78,8 @@ TEST_F(LocalReadsTest, AGrantIsNoMoreThanTheWishAndTheLimit) {
   EXPECT_EQ(granted({{960_KiB, 64_KiB}}, 10_MiB), 256_KiB) << "anywhere in the object";
   EXPECT_EQ(granted({{0_B, 4_KiB}, {8_KiB, 4_KiB}}, 10_KiB), 10_KiB);
   EXPECT_EQ(granted({{0_B, 64_KiB}}, 0_B), 0_B);
-  EXPECT_EQ(session_->granted.told_reads(wire::Took(~std::uint64_t{0}, 1, 0, 0)).bytes, 100_KiB + 256_KiB + 10_KiB);
+  EXPECT_EQ(session_->granted.told_reads(wire::Took(~std::uint64_t{0}, 1, 0, 0)).bytes,
+            100_KiB + 256_KiB + 10_KiB);
   EXPECT_EQ(local_reads().grant(read({{0_B, 64_KiB}}, 1, 1_MiB)).bytes, 0_B) << "its bytes were moved";
 }
 

@@ -55,8 +55,8 @@ Status SharedDescriptor::write(Bytes offset, std::span<const Segment> from) cons
   std::uint64_t done = 0;
   while (done < total) {
     const std::size_t count = slice_segments(from, done, total - done, parts);
-    const ssize_t put =
-        ::pwritev(fd_.get(), parts.data(), static_cast<int>(count), static_cast<off_t>(offset.count() + done));
+    const ssize_t put = ::pwritev(fd_.get(), parts.data(), static_cast<int>(count),
+                                  static_cast<off_t>(offset.count() + done));
     if (put < 0 && errno == EINTR) continue;
     if (put <= 0) return Status::from_errno(put < 0 ? errno : ENOSPC, "write to the server's file");
     done += static_cast<std::uint64_t>(put);

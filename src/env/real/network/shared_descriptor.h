@@ -24,7 +24,7 @@ class SharedDescriptor final : public SharedFile {
 
  private:
   FileDescriptor fd_;
-  Bytes longest_;  // that this process may make a file; one that tries more is ended for it
+  Bytes longest_;                   // that this process may make a file; one that tries more is ended for it
   mutable void* mapped_ = nullptr;  // by words(), when first asked for
   mutable std::size_t mapped_length_ = 0;
 };

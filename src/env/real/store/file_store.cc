@@ -158,8 +158,8 @@ class FileStore::Impl {
   std::uint64_t synced_buckets_ = 0;
   std::uint64_t last_key_ = kMarksKey;
   std::unique_ptr<ChangeMarks> marks_;  // null: nobody else writes
-  std::unique_ptr<Uring> uring_;  // null: operations that must wait block
-  Scope scope_;                   // of syncs, which go on without those who asked
+  std::unique_ptr<Uring> uring_;        // null: operations that must wait block
+  Scope scope_;                         // of syncs, which go on without those who asked
 };
 
 void FileStore::Impl::start() {
@@ -492,8 +492,8 @@ WritableObject FileStore::Impl::share_for_writing(ObjectId object) {
     file.writable_key = ++last_key_;
     marks_->share(object);
   }
-  return {file.writable_key, file.writable,          kMarksKey,
-          marks_->file(),    ChangeMarks::word(object), marks_->value(object)};
+  return {file.writable_key,         file.writable,        kMarksKey, marks_->file(),
+          ChangeMarks::word(object), marks_->value(object)};
 }
 
 Status FileStore::Impl::unlink(ObjectId object) {

@@ -505,7 +505,8 @@ std::optional<DeviceStretch> DeviceStore::probe(ObjectId object, Extent extent, 
   for (std::uint64_t page = first; page < end;) {
     const PageCache::Run run = cache_.look(object, page, end - page);
     if (run.state == PageCache::State::missing)
-      return DeviceStretch{placement_.locate(object, Bytes(page * kCachePage)), Bytes((end - page) * kCachePage)};
+      return DeviceStretch{placement_.locate(object, Bytes(page * kCachePage)),
+                           Bytes((end - page) * kCachePage)};
     if (ahead.active() && ahead.marker() >= page && ahead.marker() < page + run.count) {
       const Bytes next(ahead.window_end() * kCachePage);
       const Bytes length = found->second->length.value_or(Bytes());

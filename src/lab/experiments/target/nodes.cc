@@ -15,8 +15,8 @@
 namespace tutti {
 namespace {
 
-constexpr Nanos kSample = 500_us;     // between two looks at the queues
-constexpr Nanos kProbePause = 1_ms;   // of the probe, between two reads
+constexpr Nanos kSample = 500_us;    // between two looks at the queues
+constexpr Nanos kProbePause = 1_ms;  // of the probe, between two reads
 constexpr Nanos kLimit = 3600_s;
 
 // One client with its file.
@@ -84,7 +84,10 @@ class PointRun {
       options.rank = number;
       options.ranks = static_cast<std::uint32_t>(point_.clients.size());
     }
-    const Peer peer{.uid = 0, .gid = 0, .groups = {}, .pid = std::int64_t{number} + 1,
+    const Peer peer{.uid = 0,
+                    .gid = 0,
+                    .groups = {},
+                    .pid = std::int64_t{number} + 1,
                     .name = fmt::format("client {}", number)};
     return cluster_.make_client(number, peer, options);
   }
@@ -106,7 +109,8 @@ class PointRun {
     const Attributes& attributes = file.attributes();
     for (std::uint32_t slot = 0; slot < attributes.layout.stripe_count; ++slot) {
       SimStorage& storage = cluster_.storage(attributes.layout.server_of_slot(slot));
-      TUTTI_CO_TRY(co_await storage.prepare(ObjectId{attributes.inode}, attributes.layout.object_length(slot, length)));
+      TUTTI_CO_TRY(co_await storage.prepare(ObjectId{attributes.inode},
+                                            attributes.layout.object_length(slot, length)));
     }
     co_return Status();
   }
@@ -223,7 +227,7 @@ class PointRun {
   Visitor probe_;
   std::unique_ptr<std::byte[]> buffer_;  // of all, never touched: bytes are only counted
   std::size_t length_ = 0;
-  std::vector<Nanos> times_;       // of the probe
+  std::vector<Nanos> times_;  // of the probe
   double queue_ = 0;
   std::uint64_t samples_ = 0;
   std::size_t working_ = 0;
@@ -265,7 +269,8 @@ void to_the_letter(TargetPoint& point, const std::string& order, Bytes block) {
     return;
   }
   // All servers hear of the whole request, and decide.
-  point.policy = fmt::format("visit;order={};block={};dispatch_depth=1;seed={}", order, block.count(), point.seed);
+  point.policy =
+      fmt::format("visit;order={};block={};dispatch_depth=1;seed={}", order, block.count(), point.seed);
   point.visit = {"alternate", 8_MiB, 0, 0};
 }
 
@@ -291,8 +296,11 @@ std::vector<ClientLoad> btio(std::uint32_t clients) {
   const auto side = static_cast<std::uint64_t>(std::lround(std::sqrt(clients)));
   const std::uint64_t cell = kPoints / side;
   std::vector<ClientLoad> loads(clients);
-  const auto bytes = [kPoint](std::uint64_t points) { return static_cast<std::int64_t>((kPoint * points).count()); };
-  const FlatType rows = FlatType::vector(static_cast<std::int64_t>(cell), bytes(cell), bytes(kPoints), FlatType::bytes(1));
+  const auto bytes = [kPoint](std::uint64_t points) {
+    return static_cast<std::int64_t>((kPoint * points).count());
+  };
+  const FlatType rows =
+      FlatType::vector(static_cast<std::int64_t>(cell), bytes(cell), bytes(kPoints), FlatType::bytes(1));
   const FlatType cube = FlatType::vector(static_cast<std::int64_t>(cell), 1, bytes(kPoints * kPoints), rows);
   for (std::uint32_t rank = 0; rank < clients; ++rank) {
     std::vector<std::int64_t> places;
@@ -329,8 +337,8 @@ std::vector<ClientLoad> irregular(std::uint32_t clients, std::uint32_t servers, 
     std::vector<std::uint64_t> bytes(servers);
     for (std::uint64_t i = 0; i < kTransfers; ++i) {
       const double wanted = random.unit() * sums.back();
-      const auto popular = static_cast<std::size_t>(
-          std::upper_bound(sums.begin(), sums.end(), wanted) - sums.begin());
+      const auto popular =
+          static_cast<std::size_t>(std::upper_bound(sums.begin(), sums.end(), wanted) - sums.begin());
       // A normal value, by Box and Muller.
       const double normal = std::sqrt(-2 * std::log(1 - random.unit())) * std::cos(2 * M_PI * random.unit());
       bytes[places[std::min<std::size_t>(popular, servers - 1)]] +=
@@ -351,8 +359,8 @@ double bound(const TargetPoint& point) {
   std::vector<double> servers(point.servers);
   double longest = 0;
   for (const ClientLoad& load : point.clients) {
-    longest = std::max(longest, static_cast<double>(load.bytes().count()) /
-                                    static_cast<double>(point.client_nic.bandwidth));
+    longest = std::max(
+        longest, static_cast<double>(load.bytes().count()) / static_cast<double>(point.client_nic.bandwidth));
     for (Extent extent : load.extents) {
       while (extent.length > 0_B) {
         const Bytes step = std::min(extent.length, point.stripe - extent.offset % point.stripe);

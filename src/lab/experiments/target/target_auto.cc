@@ -15,9 +15,10 @@ struct Column {
   std::string order;
   std::size_t in_flight = 0;
 };
-const std::vector<Column> kOthers = {{"today", "", 0},          {"first 2", "first", 2},   {"first 16", "first", 16},
-                                     {"random 2", "random", 2}, {"random 16", "random", 16}, {"hash 2", "hash", 2},
-                                     {"hash 16", "hash", 16}};
+const std::vector<Column> kOthers = {
+    {"today", "", 0},          {"first 2", "first", 2},     {"first 16", "first", 16},
+    {"random 2", "random", 2}, {"random 16", "random", 16}, {"hash 2", "hash", 2},
+    {"hash 16", "hash", 16}};
 const Column kAuto = {"auto", "auto", 0};
 constexpr std::size_t kSeeds = 20;  // on disks the best of seven orders is the luckiest with fewer
 
@@ -90,8 +91,10 @@ Result<Report> run(const ExperimentOptions& options) {
   }
   TUTTI_TRY(series.run());
   Report report;
-  report.settings = "8 clients of 32 MiB on 8 servers (NVMe: 256 MiB), one client of 128 MiB, BTIO C on 9, 16 irregular ones on 16; "
-                    "blocks of 4 MiB; means of 20 seeds";
+  report.settings =
+      "8 clients of 32 MiB on 8 servers (NVMe: 256 MiB), one client of 128 MiB, BTIO C on 9, 16 irregular "
+      "ones on 16; "
+      "blocks of 4 MiB; means of 20 seeds";
   report.rows = series.rows();
   double worst = 1e9;
   double best_share = 1;
@@ -109,12 +112,15 @@ Result<Report> run(const ExperimentOptions& options) {
     }
     if (point.place != Place::memory || point.pattern != Pattern::contiguous) continue;
     const TargetPoint& made = series.points(best).front();
-    best_share = std::min(best_share, bound(made) / std::min(series.seconds(best), series.seconds(point.automatic)));
+    best_share =
+        std::min(best_share, bound(made) / std::min(series.seconds(best), series.seconds(point.automatic)));
   }
   report.figure("auto_worst_ratio", rounded_to(worst), {}, ">= 0.98");
   report.figure("best_share", rounded_to(best_share), {}, ">= 0.95");
-  report.notes.push_back("auto_worst_ratio: throughput of auto over that of the best other at the same point, of the worst point: " +
-                         where + ". best_share: of the line rate, contiguous, in memory.");
+  report.notes.push_back(
+      "auto_worst_ratio: throughput of auto over that of the best other at the same point, of the worst "
+      "point: " +
+      where + ". best_share: of the line rate, contiguous, in memory.");
   return report;
 }
 

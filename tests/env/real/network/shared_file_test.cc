@@ -147,7 +147,8 @@ TEST_F(WritableFileTest, AFailedWriteOfTheStoreTakesNothingAway) {
   struct Failing : Source {
     const WritableObject& writable;
     std::vector<std::byte>& bytes;
-    Failing(const WritableObject& writable, std::vector<std::byte>& bytes) : writable(writable), bytes(bytes) {}
+    Failing(const WritableObject& writable, std::vector<std::byte>& bytes)
+        : writable(writable), bytes(bytes) {}
     Task<Status> fill(Bytes at, Places /*places*/) override {
       if (at == 0_B) co_return Status();
       const Segment all = segment_of(bytes);

@@ -195,7 +195,8 @@ TEST(DeviceParameters, FileOverridesDefaultsAndMistakesAreNamed) {
   EXPECT_EQ(parse_hdd("[hdd]\ninner_rate = 99000000\n").code(), Code::invalid);
   EXPECT_EQ(default_hdd().capacity, Bytes(250'059'350'016));
   EXPECT_EQ(default_ssd().channels, 4U);
-  EXPECT_EQ(default_nvme().queue_depth, 1024U);  // a sheet that is not built in leaves zeros, with which nothing ends
+  EXPECT_EQ(default_nvme().queue_depth,
+            1024U);  // a sheet that is not built in leaves zeros, with which nothing ends
   EXPECT_EQ(small_hdd().capacity, Bytes(80'026'361'856));
 }
 
