@@ -17,8 +17,10 @@ constexpr int kMostAttempts = 16;
 // Of a call that servers put in the order of their disks: small enough that the parts of all who take part alternate.
 constexpr Bytes kDirectedPiece = 256_KiB;
 constexpr std::size_t kPrefetchExtents = 1024;  // in one message
-// A write of so many bytes is begun with a small one if that may bring leave to write the rest without asking.
+// A write of so many bytes, and so many rounds of stripes, is begun with one round if that may bring leave to write the rest
+// without asking. Where it does not, the round is written twice: it must be a small part.
 constexpr Bytes kWorthAGrant = 2_MiB;
+constexpr std::uint64_t kRoundsWorthAGrant = 32;
 
 // A stripe on every server of the file.
 Bytes one_round(const Layout& layout) { return layout.stripe_size * layout.stripe_count; }
@@ -99,8 +101,10 @@ class Transfer {
 
   // Whether a grant, which costs a small request, would be worth it.
   [[nodiscard]] bool may_be_granted() {
-    if (!suits_local_writes() || length() < kWorthAGrant || length() < one_round(file_.layout()) * 4)
+    if (!suits_local_writes() || length() < kWorthAGrant ||
+        length() < one_round(file_.layout()) * kRoundsWorthAGrant) {
       return false;
+    }
     const Nanos now = file_.env.clock.steady();
     return std::all_of(shares_.begin(), shares_.end(), [&](const Share& share) {
       const ServerSession& server = file_.servers.of(share.slot);
