@@ -1,44 +1,15 @@
 """tutti lab mount: a directory on a modelled device, as a program that knows nothing of Tutti sees it."""
 
-import json
 import os
 import shutil
-import signal
-import subprocess
 import unittest
 
-from support import MIB, CommandTest, digest, wait_until, write_file
-
-CAN_MOUNT = os.geteuid() == 0 and os.path.exists("/dev/fuse")
+from modelled_mount import CAN_MOUNT, MountTest
+from support import MIB, digest, wait_until, write_file
 
 
 @unittest.skipUnless(CAN_MOUNT, "mounting takes root and /dev/fuse")
-class LabMount(CommandTest):
-    def mount(self, *arguments):
-        self.place = self.local("mounted")
-        os.mkdir(self.place)
-        process = self.start("lab", "mount", self.place, "--json", *arguments)
-        self.addCleanup(self._unmount)  # before the process is ended and the directory removed
-        self.assertIn(b"mounted", process.stdout.readline())
-        return process
-
-    def _unmount(self):
-        if os.path.ismount(self.place) or self._broken():
-            subprocess.run(["umount", "-l", self.place], check=False)
-
-    def _broken(self):
-        try:
-            os.stat(self.place)
-        except OSError:
-            return True
-        return False
-
-    def end(self, process):
-        process.send_signal(signal.SIGTERM)
-        out, _ = self.finish(process, timeout=30)
-        self.assertFalse(os.path.ismount(self.place))
-        return json.loads(out)
-
+class LabMount(MountTest):
     def test_bytes_come_back_and_reach_the_device_before_close_returns(self):
         process = self.mount()
         source = write_file(self.local("source"), 5 * MIB + 17)
@@ -84,7 +55,7 @@ class LabMount(CommandTest):
         process = self.mount()
         process.kill()
         process.wait()
-        wait_until(lambda: not os.path.ismount(self.place) and not self._broken(), what="unmounting")
+        wait_until(lambda: not os.path.ismount(self.place) and not self.broken(), what="unmounting")
 
     def test_wrong_use_is_told(self):
         self.fails("lab", "mount", self.local("nowhere"), says="nowhere")

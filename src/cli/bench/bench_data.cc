@@ -21,7 +21,7 @@ constexpr std::size_t kClients = 4;
 constexpr std::uint64_t kFileSize = 256ULL << 20U;
 
 struct BenchDataOptions {
-  int rounds = 7;
+  int rounds = 15;
   std::string only;  // points whose names begin so
   std::string protect = "none";
   std::string checksums = "auto";

@@ -248,12 +248,16 @@ Task<void> GateBroker::wait_for_quiet(const Shared& shared) {
     std::uint32_t& count;
   };
   const Probing probing(probing_);
-  const gate::BackoffOptions options = load_calibration(shared.resources.front());
-  std::function<Result<Probed>()> work = [directory = path.parent_path().string(), options,
-                                          random = Random(system_random())] {
-    return back_off(directory, options, random);
-  };
-  const Result<Probed> probed = co_await in_background(loop_, std::move(work));
+  const std::string directory = path.parent_path().string();
+  const auto calibrated = load_calibration(shared.resources.front());
+  const gate::BackoffOptions options = calibrated.value_or(gate::BackoffOptions());
+  if (!calibrated && !told_uncalibrated_) {
+    env_.log.warn("gate: {} was never measured, {}/s is assumed to be quiet: `tutti gate calibrate {}` measures it",
+                  directory, to_string(options.threshold), directory);
+    told_uncalibrated_ = true;
+  }
+  const auto probed =
+      co_await back_off(loop_, env_, directory, options, Random(system_random()), options_.limit);
   if (!probed.ok()) {
     env_.log.warn("gate: {}: writing without a probe", probed.status().to_string());
   } else {

@@ -89,6 +89,7 @@ class GateBroker {
   std::map<std::vector<std::string>, std::shared_ptr<Shared>> shared_;  // by resources
   std::map<int, pid_t> peers_;                                          // by descriptor
   bool closing_ = false;
+  bool told_uncalibrated_ = false;
   std::uint32_t probing_ = 0;  // who probes makes progress
   std::uint64_t seen_ = 0;     // progress as of
   Nanos seen_at_;

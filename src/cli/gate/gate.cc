@@ -210,19 +210,30 @@ int run_gate_calibrate(const std::string& directory, bool json) {
   struct stat info {};
   if (::stat(directory.c_str(), &info) != 0)
     return report("gate calibrate", Status::from_errno(errno, fmt::format("open {}", directory)));
-  const auto measured = measure_quiet(directory);
-  if (!measured.ok()) return report("gate calibrate", measured.status());
+  const auto quiet = measure_quiet(directory);
+  if (!quiet.ok()) return report("gate calibrate", quiet.status());
+  const gate::BackoffOptions& options = quiet->options;
   const std::string resource = resource_of_device(info.st_dev);
-  if (const Status stored = store_calibration(resource, *measured); !stored.ok())
+  if (const Status stored = store_calibration(resource, options); !stored.ok())
     return report("gate calibrate", stored);
   if (json) {
     return print_json({{"resource", resource},
-                       {"threshold", measured->threshold.count()},
-                       {"data_size", measured->data_size.count()},
-                       {"backoff", measured->to_string()}});
+                       {"rate", quiet->rate.count()},
+                       {"slowest", quiet->slowest.count()},
+                       {"threshold", options.threshold.count()},
+                       {"uneven", quiet->uneven()},
+                       {"data_size", options.data_size.count()},
+                       {"backoff", options.to_string()},
+                       {"path", calibration_path(resource)}});
   }
-  fmt::print("{}: below {}/s for {} the file system counts as busy\n", resource,
-             to_string(measured->threshold), to_string(measured->data_size));
+  fmt::print("{}: {}/s for {}, {}/s at the slowest; below {}/s it counts as busy\nKept in {}\n", resource,
+             to_string(quiet->rate), to_string(options.data_size), to_string(quiet->slowest),
+             to_string(options.threshold), calibration_path(resource));
+  if (quiet->uneven()) {
+    fmt::print(stderr,
+               "tutti: it was not quiet, or is uneven by itself: jobs would take it for busy at times. "
+               "Measure again when nobody writes\n");
+  }
   return kSuccess;
 }
 

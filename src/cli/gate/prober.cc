@@ -12,10 +12,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <thread>
 #include <vector>
 
 #include "base/hash.h"
+#include "cli/gate/background.h"
 #include "client/real/process.h"
 #include "env/real/local_files.h"
 #include "env/real/loop/loop.h"
@@ -28,7 +28,7 @@ constexpr const char* kPrefix = ".tutti-probe-";
 constexpr std::time_t kOldest = 60;  // seconds
 constexpr std::size_t kPiece = 1U << 20U;
 constexpr double kShareOfQuiet = 0.85;
-constexpr std::uint32_t kCalibrations = 9;
+constexpr std::uint32_t kCalibrations = 7;  // probings
 
 Nanos now() {
   Executor executor;
@@ -77,49 +77,62 @@ Result<Nanos> probe(const std::string& directory, Bytes size) {
   return took;
 }
 
-Result<Probed> back_off(const std::string& directory, const gate::BackoffOptions& options, Random random) {
+Task<Result<Probed>> back_off(Loop& loop, Env env, std::string directory, gate::BackoffOptions options,
+                              Random random, Nanos limit) {
   gate::Backoff backoff(options, random);
   using Step = gate::Backoff::Step;
-  const Nanos started = now();
+  const Nanos started = env.clock.now();
   for (Step step = backoff.next(); step.kind != Step::proceed; step = backoff.next()) {
     if (step.kind == Step::prime || step.kind == Step::probe) {
-      const auto took = probe(directory, step.size);
+      std::function<Result<Nanos>()> work = [directory, size = step.size] { return probe(directory, size); };
+      const Result<Nanos> took = co_await in_background(loop, std::move(work));
       if (took.ok()) {
         backoff.done(*took);
       } else {
+        env.log.warn("gate: {}", took.status().to_string());
         backoff.failed();
       }
       continue;
     }
-    std::this_thread::sleep_for(std::chrono::nanoseconds(step.duration.count()));
+    if (step.kind == Step::sleep) {
+      if (limit > 0_s && env.clock.now() - started + step.duration > limit)
+        co_return Probed{backoff.count(), backoff.rate(), true, env.clock.now() - started};
+      env.log.info("gate: {}/s where {}/s is the least when it is quiet: {} is busy, probing again in {}",
+                   to_string(backoff.rate()), to_string(options.threshold), directory, to_string(step.duration));
+    }
+    co_await env.clock.sleep(step.duration);
     backoff.done(step.duration);
   }
-  return Probed{backoff.count(), backoff.rate(), backoff.gave_up(), now() - started};
+  co_return Probed{backoff.count(), backoff.rate(), backoff.gave_up(), env.clock.now() - started};
 }
 
-Result<gate::BackoffOptions> measure_quiet(const std::string& directory) {
-  gate::BackoffOptions options;
-  if (const auto primed = probe(directory, options.priming); !primed.ok()) return primed.status();
+// The threshold is compared with the slowest of several probes, so that is what is measured.
+Result<Quiet> measure_quiet(const std::string& directory) {
+  Quiet quiet;
+  if (const auto primed = probe(directory, quiet.options.priming); !primed.ok()) return primed.status();
   std::vector<double> rates;
   for (std::uint32_t i = 0; i < kCalibrations; ++i) {
-    const auto took = probe(directory, options.data_size);
-    if (!took.ok()) return took.status();
-    rates.push_back(static_cast<double>(options.data_size.count()) / std::max(took->seconds(), 1e-6));
+    Nanos slowest;
+    for (std::uint32_t j = 0; j < quiet.options.probes; ++j) {
+      const auto took = probe(directory, quiet.options.data_size);
+      if (!took.ok()) return took.status();
+      slowest = std::max(slowest, *took);
+    }
+    rates.push_back(static_cast<double>(quiet.options.data_size.count()) / std::max(slowest.seconds(), 1e-6));
   }
   std::sort(rates.begin(), rates.end());
-  options.threshold = Bytes(static_cast<std::uint64_t>(rates[rates.size() / 2] * kShareOfQuiet));
-  return options;
+  quiet.slowest = Bytes(static_cast<std::uint64_t>(rates.front()));
+  const double median = rates[rates.size() / 2];
+  quiet.rate = Bytes(static_cast<std::uint64_t>(median));
+  quiet.options.threshold = Bytes(static_cast<std::uint64_t>(median * kShareOfQuiet));
+  return quiet;
 }
-
-namespace {
 
 std::string calibration_path(const std::string& resource) {
   std::string base = environment_variable("XDG_STATE_HOME");
   if (base.empty()) base = environment_variable("HOME") + "/.local/state";
   return fmt::format("{}/tutti/gate/{:016x}", base, stable_hash(resource));
 }
-
-}  // namespace
 
 Status store_calibration(const std::string& resource, const gate::BackoffOptions& options) {
   const std::filesystem::path path = calibration_path(resource);
@@ -131,14 +144,14 @@ Status store_calibration(const std::string& resource, const gate::BackoffOptions
   return file ? Status() : Status(Code::io_error, fmt::format("write {}", path.string()));
 }
 
-gate::BackoffOptions load_calibration(const std::string& resource) {
+std::optional<gate::BackoffOptions> load_calibration(const std::string& resource) {
   std::ifstream file(calibration_path(resource));
   std::string name;
   std::string text;
   if (std::getline(file, name) && std::getline(file, text) && name == resource) {
     if (auto options = gate::BackoffOptions::parse(text); options.ok()) return *options;
   }
-  return {};
+  return std::nullopt;
 }
 
 }  // namespace tutti::cli

@@ -4,11 +4,14 @@
 // and every probe removes those of processes that died, after a minute.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/random.h"
 #include "base/status.h"
 #include "base/units.h"
+#include "env/env.h"
+#include "env/real/loop/loop.h"
 #include "policy/gate/backoff.h"
 
 namespace tutti::cli {
@@ -22,13 +25,24 @@ struct Probed {
   bool gave_up = false;  // goes on although the file system was never quiet
   Nanos took;
 };
-// Probes and backs off until it may write. Blocks, for minutes perhaps.
-Result<Probed> back_off(const std::string& directory, const gate::BackoffOptions& options, Random random);
+// Probes and backs off until it may write. It does not begin a sleep that would end after `limit` (0: any). What blocks does so
+// in a thread of its own.
+Task<Result<Probed>> back_off(Loop& loop, Env env, std::string directory, gate::BackoffOptions options,
+                              Random random, Nanos limit);
 
 // What was measured of the file system under a directory, by `tutti gate calibrate`.
-Result<gate::BackoffOptions> measure_quiet(const std::string& directory);
-// Where that is kept for this user, and the way back: the defaults, if nothing was measured.
+struct Quiet {
+  gate::BackoffOptions options;  // with the threshold that follows
+  Bytes rate;                    // of a probing, the median, bytes per second
+  Bytes slowest;
+  // So uneven that a probing would be taken for one beside other writers.
+  [[nodiscard]] bool uneven() const { return slowest < options.threshold; }
+};
+// Blocks for some seconds on a slow disk.
+Result<Quiet> measure_quiet(const std::string& directory);
+// Where that is kept for this user, and the way back: nothing, if nothing was measured.
+std::string calibration_path(const std::string& resource);
 Status store_calibration(const std::string& resource, const gate::BackoffOptions& options);
-gate::BackoffOptions load_calibration(const std::string& resource);
+std::optional<gate::BackoffOptions> load_calibration(const std::string& resource);
 
 }  // namespace tutti::cli

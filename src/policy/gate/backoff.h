@@ -29,17 +29,18 @@ namespace tutti::gate {
 struct BackoffOptions {
   Bytes data_size = Bytes(3'000'000);
   Bytes threshold = Bytes(75'000'000);  // per second
-  std::uint32_t max_count = 8;
+  // Five sleeps of at most 2, 4, 8, 16 and 32 s: nobody is held up for much longer than a minute.
+  std::uint32_t max_count = 6;
   std::uint32_t base = 2;
-  std::uint32_t starting_exponent = 2;
-  Nanos time_constant = 2_s;
-  Nanos fixed_sleep = 2_s;
+  std::uint32_t starting_exponent = 1;
+  Nanos time_constant = 1_s;
+  Nanos fixed_sleep = 1_s;
   Bytes priming = 256_KiB;  // 0: none
   std::uint32_t probes = 3;
-  Nanos pause = 2_s;
+  Nanos pause = 200_ms;
 
-  // "data_size=3000000;threshold=75MB;max_count=8;base=2;starting_exponent=2;time_constant_ms=2000;fixed_sleep_ms=2000;
-  // priming=256KiB;probes=3;pause_ms=2000"; keys that are missing keep their value. Code::invalid says which.
+  // "data_size=3000000;threshold=75MB;max_count=6;base=2;starting_exponent=1;time_constant_ms=1000;fixed_sleep_ms=1000;
+  // priming=256KiB;probes=3;pause_ms=200"; keys that are missing keep their value. Code::invalid says which.
   static Result<BackoffOptions> parse(std::string_view text);
   // As parse() reads it.
   [[nodiscard]] std::string to_string() const;
