@@ -303,7 +303,8 @@ void GateSession::release(std::uint64_t number, Bytes written) {
   if (found == entries_.end()) return;
   const GateOutcome outcome = found->second->outcome;
   entries_.erase(found);
-  if (outcome == GateOutcome::unguarded || outcome == GateOutcome::blocked) return;  // told when it gave up
+  // Told when it gave up; or there is nothing left to give back.
+  if (outcome == GateOutcome::unguarded || outcome == GateOutcome::blocked || outcome == GateOutcome::lost) return;
   tell({number, written, false});
 }
 

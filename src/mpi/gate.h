@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "client/transfer/gate.h"
 #include "env/real/door/door.h"
 
 namespace tutti::mpi {
@@ -21,6 +22,15 @@ namespace tutti::mpi {
 enum class GateScope : std::uint8_t { none, file, call, manual };
 // Of this launch.
 GateScope gate_scope();
+
+// Writes of this process to Tutti name the turn in which they are made: data servers refuse those in turns that were lost. It
+// lets everything through: the ranks have their turn before they write.
+class TurnNumbers final : public TransferGate {
+ public:
+  Task<Status> enter(const TransferFacts& /*facts*/) override { co_return Status(); }
+  [[nodiscard]] std::uint64_t turn(std::uint32_t server) const override { return door::fence_of(server); }
+  void leave(const TransferFacts& /*facts*/) override {}
+};
 
 // Turns of the ranks of one communicator, over a duplicate of it. All methods but the destructor's sibling abandon() are
 // collective.

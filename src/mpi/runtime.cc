@@ -9,6 +9,7 @@
 #include "mpi/errors.h"
 #include "mpi/file.h"
 #include "mpi/foreign_file.h"
+#include "mpi/gate.h"
 #include "mpi/library.h"
 #include "mpi/request.h"
 
@@ -23,6 +24,7 @@ constexpr std::chrono::milliseconds kFollow(20);
 RealClientOptions client_options() {
   RealClientOptions options;
   options.log = client_log("tutti.mpi", LogLevel::warn, options.environment);
+  if (gate_scope() != GateScope::none) options.gate = std::make_shared<TurnNumbers>();
   return options;
 }
 

@@ -40,6 +40,7 @@ enum class Type : std::uint16_t {
   prefetch = 93,
   policy_change = 95,
   advice = 96,
+  lost_turns = 97,
   open = 100,
   lookup = 101,
   make_directory = 102,
@@ -151,6 +152,7 @@ inline constexpr std::size_t kMaxRemoved = 4096;          // files of one remova
 inline constexpr std::size_t kMaxStatistics = 256;        // applications in one message
 inline constexpr std::size_t kMaxGateResources = 4096;     // of one ask
 inline constexpr std::size_t kMaxGateName = 255;           // bytes of a resource, program or label
+inline constexpr std::size_t kMaxLostTurns = 256;          // of one message
 inline constexpr std::size_t kMaxGateNumbers = 4096;       // of one renewal
 inline constexpr std::uint64_t kRootInode = 1;
 inline constexpr std::uint32_t kAdviceVersion = 1;

@@ -1,5 +1,5 @@
 // Writes checkpoints with plain MPI-IO and tells when each was written: "begin end" in seconds, a line each, to its own log.
-// gate FILE LOG CHECKPOINTS BYTES HOLD_MS
+// gate FILE LOG CHECKPOINTS BYTES HOLD_MS [WRITES]; of each checkpoint WRITES, with a rest after each.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,8 @@ static void check(int code, const char* what) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  if (argc != 6) return 2;
+  if (argc != 6 && argc != 7) return 2;
+  const int writes = argc == 7 ? atoi(argv[6]) : 1;
   int rank;
   int size;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -33,8 +34,10 @@ int main(int argc, char** argv) {
     MPI_File file;
     check(MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file), "open");
     const double begin = now();
-    check(MPI_File_write_at_all(file, (MPI_Offset)rank * bytes, buffer, bytes, MPI_BYTE, MPI_STATUS_IGNORE), "write");
-    nanosleep(&hold, NULL);
+    for (int j = 0; j < writes; ++j) {
+      check(MPI_File_write_at_all(file, (MPI_Offset)rank * bytes, buffer, bytes, MPI_BYTE, MPI_STATUS_IGNORE), "write");
+      nanosleep(&hold, NULL);
+    }
     const double end = now();
     check(MPI_File_close(&file), "close");
     if (rank == 0) {

@@ -45,7 +45,9 @@ GateBroker::GateBroker(Loop& loop, Env env, BrokerOptions options)
       scope_(loop.executor()) {
   session_.on_lost([this](std::uint64_t number) {
     for (const auto& [key, shared] : shared_) {
-      if (shared->turn.number == number) shared->turn = session_.test(number);
+      if (shared->turn.number != number) continue;
+      shared->turn = session_.test(number);
+      scope_.spawn(acquire_again(shared));
     }
   });
   if (options_.stall > 0_s) session_.set_alive([this] { return progressing(); });
@@ -130,6 +132,7 @@ Result<GateBroker::Wanted> GateBroker::read_request(int fd) const {
       std::uint32_t server = 0;
       std::memcpy(&server, at + i * sizeof(server), sizeof(server));
       wanted.resources.push_back(gate_resource(options_.session.cluster, server));
+      wanted.servers.push_back(server);
     }
   } else {
     wanted.resources.push_back(resource_of_device(request.device));
@@ -196,6 +199,7 @@ Task<void> GateBroker::serve(Fd connection) {
   if (fresh) {
     place = std::make_shared<Shared>(loop_.executor());
     place->resources = wanted->resources;
+    place->servers = wanted->servers;
     place->label = wanted->label;
     place->expected = wanted->expected;
   }
@@ -219,15 +223,35 @@ Task<void> GateBroker::serve(Fd connection) {
   }
 }
 
-Task<void> GateBroker::obtain(std::shared_ptr<Shared> shared) {
+void GateBroker::publish(const Shared& shared, std::uint64_t fence) {
+  for (const std::uint32_t server : shared.servers)
+    page_->fences[server % door::kPlaces].store(fence, std::memory_order_relaxed);
+}
+
+// Until it has another one, the data servers hold the processes back: they write on under the number that does not count.
+// A job that makes no progress is not renewed, and so hears of its loss when it writes on.
+Task<void> GateBroker::acquire_again(std::shared_ptr<Shared> shared) {
+  if (shared->joined == 0) co_return;
+  session_.release(shared->turn.number);
+  co_await acquire(shared);
+  if (shared->joined == 0) session_.release(shared->turn.number);  // it has ended meanwhile
+}
+
+Task<void> GateBroker::acquire(std::shared_ptr<Shared> shared) {
   GateAsk ask;
   ask.resources = shared->resources;
   ask.alone = options_.alone;
   ask.limit = options_.limit;
   ask.label = shared->label;
   ask.expected = Bytes(shared->expected);
+  shared->turn = co_await session_.acquire(std::move(ask));
+  publish(*shared, shared->turn.fence);
+  seen_at_ = env_.clock.now();
+}
+
+Task<void> GateBroker::obtain(std::shared_ptr<Shared> shared) {
   if (options_.lock) {
-    shared->turn = co_await session_.acquire(std::move(ask));
+    co_await acquire(shared);
   } else {
     shared->turn.outcome = GateOutcome::unguarded;
   }
@@ -273,6 +297,7 @@ Task<void> GateBroker::give_back(std::vector<std::string> key, std::shared_ptr<S
   if (shared->joined > 0 || shared->changes != changes) co_return;  // somebody came
   const std::uint64_t now = page_->bytes.load(std::memory_order_relaxed);
   session_.release(shared->turn.number, Bytes(now - std::min(now, shared->bytes_before)));
+  publish(*shared, 0);
   shared_.erase(key);
 }
 

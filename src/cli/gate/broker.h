@@ -2,7 +2,8 @@
 //
 // One session with the coordinator, one turn for each set of resources at a time; processes that ask for the same join it,
 // and it is given back when the last has ended, for files of POSIX calls `linger` later, since the next file of the same
-// checkpoint may follow. A job whose processes hold a turn and write nothing for `stall` is not renewed.
+// checkpoint may follow. A job whose processes hold a turn and write nothing for `stall` is not renewed. A turn that was lost is
+// asked for again as soon as they write on.
 #pragma once
 
 #include <cstdint>
@@ -48,6 +49,7 @@ class GateBroker {
   struct Shared {
     explicit Shared(Executor& executor) : decided(executor) {}
     std::vector<std::string> resources;
+    std::vector<std::uint32_t> servers;  // of Tutti, that the resources are
     std::string label;
     std::uint64_t expected = 0;
     std::uint32_t joined = 0;
@@ -60,6 +62,7 @@ class GateBroker {
   struct Wanted {
     bool page_only = false;
     std::vector<std::string> resources;
+    std::vector<std::uint32_t> servers;
     std::string label;
     std::uint64_t expected = 0;
     bool linger = false;
@@ -71,6 +74,10 @@ class GateBroker {
   Task<void> accept();
   Task<void> serve(Fd connection);
   Task<void> obtain(std::shared_ptr<Shared> shared);
+  Task<void> acquire(std::shared_ptr<Shared> shared);
+  Task<void> acquire_again(std::shared_ptr<Shared> shared);
+  // Tells the processes in which turn they write.
+  void publish(const Shared& shared, std::uint64_t fence);
   Task<void> wait_for_quiet(const Shared& shared);
   Task<void> give_back(std::vector<std::string> key, std::shared_ptr<Shared> shared);
   Result<Wanted> read_request(int fd) const;

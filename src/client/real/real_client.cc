@@ -68,6 +68,7 @@ Status RealClient::connect(const ClusterConfig& config) {
   connection_->options.patience = *wait;
   connection_->options.job = options_.job;
   connection_->options.program = options_.program;
+  connection_->options.gate = options_.gate;
   connection_->options.target_order = config.target_order;
   connection_->options.piece = config.schedule_block;
   connection_->options.pieces_in_flight = static_cast<std::size_t>(config.pieces_in_flight);

@@ -35,6 +35,7 @@ struct RealClientOptions {
   std::optional<Nanos> patience;  // else $TUTTI_PATIENCE, else that of ClientOptions
   std::string job;                // else that of the batch system
   std::string program;            // else the name of the executable
+  std::shared_ptr<TransferGate> gate = {};  // of ClientOptions
   Log log;
   Environment environment = &environment_variable;
 };

@@ -32,6 +32,8 @@ class TransferGate {
 
   // Ends when the transfer may begin; an error fails it. Every wait in it has a bound.
   virtual Task<Status> enter(const TransferFacts& facts) = 0;
+  // The fencing number of the turn in which a data server is written to now; 0: in none. Asked for each message.
+  [[nodiscard]] virtual std::uint64_t turn(std::uint32_t /*server*/) const { return 0; }
   // A transfer that entered has ended, or was given up.
   virtual void leave(const TransferFacts& facts) = 0;
 };

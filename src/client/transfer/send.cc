@@ -18,6 +18,8 @@ namespace {
 
 // So few extents are named as they are.
 constexpr std::size_t kFewExtents = 2;
+// A job that has lost its turn waits so long for another one. The gate is about speed: then it writes all the same.
+constexpr Nanos kLongestHeldBack = 10_s;
 
 // Where the memory of a piece begins and ends. It ascends: it is part of one buffer.
 Segment span_of(std::span<const Segment> memory) {
@@ -93,6 +95,8 @@ Result<std::span<const std::byte>> PieceRequest::message(flatbuffers::FlatBuffer
   fields.add_region(memory_->region());
   if (!segments.IsNull()) fields.add_segments(segments);
   if (sending_.lock.number() != 0) fields.add_lock(&sending_.lock);
+  turn_ = turn();
+  if (turn_ != 0) fields.add_turn(turn_);
   if (number_) {
     fields.add_number(number_->number());
     fields.add_unanswered(number_->unanswered());
@@ -143,6 +147,7 @@ Answer PieceRequest::ended(Result<Channel::Reply>& reply, const std::shared_ptr<
   }
   if (answer.status.ok())
     return sending_.write ? wrote(*message, channel, asked) : read(*message, channel, asked);
+  if (answer.status.code() == Code::busy && turn_ != 0) return held_back(std::move(answer));
   if (answer.status.code() == Code::stale && sending_.lock.number() != 0)
     sending_.file.locks.lose(sending_.lock.number());
   if (answer.status.code() == Code::corrupt && message != nullptr && message->rotten() < wire::kMaxOffset) {
@@ -150,6 +155,22 @@ Answer PieceRequest::ended(Result<Channel::Reply>& reply, const std::shared_ptr<
     answer.status = answer.status.with_context(fmt::format("file offset {}", offset.count()));
   }
   if (answer.next == Next::finish) answer.status = answer.status.with_context(server().name());
+  return answer;
+}
+
+std::uint64_t PieceRequest::turn() const {
+  const StripedFile& file = sending_.file;
+  if (!sending_.write || sending_.lock.number() != 0 || !file.options.gate) return 0;
+  if (held_back_ && file.env.clock.steady() - *held_back_ >= kLongestHeldBack) return 0;
+  return file.options.gate->turn(file.layout().server_of_slot(piece_.slot));
+}
+
+Answer PieceRequest::held_back(Answer answer) {
+  if (!held_back_) {
+    held_back_ = sending_.file.env.clock.steady();
+    sending_.file.env.log.info("{}: {}", server().name(), answer.status.message());
+  }
+  if (turn() != turn_) answer.next = Next::repeat_at_once;
   return answer;
 }
 

@@ -81,6 +81,10 @@ class PieceRequest {
   Task<Status> prepare() { return sending_.file.locks.confirm(sending_.lock.number()); }
 
  private:
+  // The turn at the gate in which an attempt is made now; 0: none.
+  [[nodiscard]] std::uint64_t turn() const;
+  // The server lets it wait, perhaps because the job has lost that turn: it waits for another one, but not for long.
+  Answer held_back(Answer answer);
   // Whether this attempt names a range of the transfer's view instead of extents.
   [[nodiscard]] bool may_name_view() const;
   [[nodiscard]] wire::DirectedCall directed_call() const;
@@ -95,7 +99,9 @@ class PieceRequest {
   std::uint64_t shown_ = 0;  // the version of the capability in the last attempt
   std::optional<WriteNumber> number_;
   std::optional<ExposedMemory> memory_;
-  bool by_view_ = false;  // the last attempt named a range of the view
+  bool by_view_ = false;    // the last attempt named a range of the view
+  std::uint64_t turn_ = 0;  // of the last attempt
+  std::optional<Nanos> held_back_;  // since when attempts in a turn are held back
 };
 
 // Sends the pieces of one transfer.

@@ -16,6 +16,7 @@ Coordinator::Coordinator(Env env, Kv& kv, ServerKey key, CoordinatorOptions opti
 
 Task<Status> Coordinator::open() {
   TUTTI_CO_TRY((co_await policy_.open()).with_context("request policy"));
+  gate_.on_lost([this](std::uint64_t fence) { members_.lose_turn(fence); });
   TUTTI_CO_TRY(co_await gate_.open());
   guide_.start();
   conductor_.start();

@@ -163,6 +163,8 @@ Task<void> GateService::reserve_more() {
 
 void GateService::settle() {
   for (const gate::Decision& decision : table_.take_decisions()) {
+    if (lost_ && decision.answer.standing == gate::Standing::gone && decision.answer.fence != 0)
+      lost_(decision.answer.fence);
     const auto found = known_.find(decision.name);
     if (found == known_.end()) continue;
     Known& ask = found->second;

@@ -13,10 +13,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "env/env.h"
@@ -35,6 +37,8 @@ class GateService {
   GateService(const GateService&) = delete;
   GateService& operator=(const GateService&) = delete;
 
+  // Told the fencing number of every turn that its job lost, before the next one has it. Before open().
+  void on_lost(std::function<void(std::uint64_t fence)> lost) { lost_ = std::move(lost); }
   // Before anything else: takes back what was stored, and reserves fencing numbers.
   Task<Status> open();
 
@@ -113,6 +117,7 @@ class GateService {
   std::uint64_t fence_end_ = 0;  // of the numbers that are reserved
   std::uint64_t unguarded_ = 0;
   std::uint64_t gave_up_ = 0;
+  std::function<void(std::uint64_t)> lost_;
   Due due_;
   Nanos due_at_ = Nanos::max();
   Scope scope_;

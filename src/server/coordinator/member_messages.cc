@@ -27,6 +27,12 @@ std::uint64_t mark_of(const Advice& advice) {
   return message_digest(encoder.take());
 }
 
+std::uint64_t mark_of(std::span<const std::uint64_t> fences) {
+  meta::Encoder encoder;
+  for (const std::uint64_t fence : fences) encoder.number(fence);
+  return message_digest(encoder.take());
+}
+
 // The capability must have been made for just this message.
 Status check(const ServerKey& key, const wire::Capability& capability, std::uint32_t right,
              std::uint64_t mark, Nanos wall) {
@@ -105,6 +111,27 @@ Result<Advice> read_advice(const ServerKey& key, std::span<const std::byte> payl
   TUTTI_TRY(check(key, *request->capability(), wire::kRightAdvise, mark_of(advice), wall));
   if (!sound(advice)) return Status(Code::malformed, "advice for no time");
   return advice;
+}
+
+flatbuffers::FlatBufferBuilder lost_turns_message(const ServerKey& key, std::span<const std::uint64_t> fences,
+                                                  Nanos wall) {
+  const wire::Capability capability = key.sign(mark_of(fences), wire::kRightAdvise, 0, wall + kLifetime);
+  flatbuffers::FlatBufferBuilder builder(256);
+  const auto list = builder.CreateVector(fences.data(), fences.size());
+  builder.Finish(wire::CreateLostTurnsRequest(builder, &capability, list));
+  return builder;
+}
+
+Result<std::vector<std::uint64_t>> read_lost_turns(const ServerKey& key, std::span<const std::byte> payload,
+                                                   Nanos wall) {
+  const auto* request = wire::parse<wire::LostTurnsRequest>(payload);
+  if (request == nullptr || request->capability() == nullptr || request->fences() == nullptr ||
+      request->fences()->size() > wire::kMaxLostTurns) {
+    return Status(Code::malformed, "lost turns");
+  }
+  const std::vector<std::uint64_t> fences(request->fences()->begin(), request->fences()->end());
+  TUTTI_TRY(check(key, *request->capability(), wire::kRightAdvise, mark_of(fences), wall));
+  return fences;
 }
 
 flatbuffers::FlatBufferBuilder statistics_message(const UseReport& report) {

@@ -1,4 +1,5 @@
-// What a coordinator and its data servers say to each other beside changes of the policy: joining, advice, statistics.
+// What a coordinator and its data servers say to each other beside changes of the policy: joining, advice, lost turns,
+// statistics.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +47,7 @@ struct UseReport {
   Nanos rest_reuse;
 };
 
-// Join and advice carry a capability made over the rest; `wall` is the sender's word for the cluster's time. Reading
+// Join, advice and lost turns carry a capability made over the rest; `wall` is the sender's word for the cluster's time. Reading
 // gives Code::malformed if the message is not sound, Code::bad_capability or Code::expired if the servers' key did not
 // make it.
 flatbuffers::FlatBufferBuilder join_message(const ServerKey& key, const JoinMessage& message, Nanos wall);
@@ -55,6 +56,12 @@ Result<JoinMessage> read_join(const ServerKey& key, std::span<const std::byte> p
 // Times of the message are the cluster's. Reading advice of another version gives Code::version.
 flatbuffers::FlatBufferBuilder advice_message(const ServerKey& key, const Advice& advice, Nanos wall);
 Result<Advice> read_advice(const ServerKey& key, std::span<const std::byte> payload, Nanos wall);
+
+// Fencing numbers of turns at the gate; at most wire::kMaxLostTurns.
+flatbuffers::FlatBufferBuilder lost_turns_message(const ServerKey& key, std::span<const std::uint64_t> fences,
+                                                  Nanos wall);
+Result<std::vector<std::uint64_t>> read_lost_turns(const ServerKey& key, std::span<const std::byte> payload,
+                                                   Nanos wall);
 
 flatbuffers::FlatBufferBuilder statistics_message(const UseReport& report);
 Result<UseReport> read_statistics(std::span<const std::byte> payload);

@@ -104,6 +104,10 @@ void Members::join(Member& member) {
   joined_.set();
   if (advice_ && advice_->expiry > env_.clock.wall())
     member.send(wire::Type::advice, wire::bytes(advice_message(key_, *advice_, env_.clock.wall())));
+  if (!lost_turns_.empty()) {
+    const std::vector<std::uint64_t> fences(lost_turns_.begin(), lost_turns_.end());
+    member.send(wire::Type::lost_turns, wire::bytes(lost_turns_message(key_, fences, env_.clock.wall())));
+  }
 }
 
 void Members::leave(Member& member) {
@@ -122,6 +126,15 @@ void Members::advise(Advice advice) {
   const auto message = advice_message(key_, *advice_, env_.clock.wall());
   for (const Place& place : places_) {
     if (place.member != nullptr) place.member->send(wire::Type::advice, wire::bytes(message));
+  }
+}
+
+void Members::lose_turn(std::uint64_t fence) {
+  lost_turns_.push_back(fence);
+  if (lost_turns_.size() > wire::kMaxLostTurns) lost_turns_.pop_front();
+  const auto message = lost_turns_message(key_, {&fence, 1}, env_.clock.wall());
+  for (const Place& place : places_) {
+    if (place.member != nullptr) place.member->send(wire::Type::lost_turns, wire::bytes(message));
   }
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -75,6 +76,8 @@ class Members : public PolicyFollowers {
 
   // Tells all members, and those that come later while it is valid. The epoch is set here.
   void advise(Advice advice);
+  // Has all members refuse what is written in this turn at the gate, and those that come later.
+  void lose_turn(std::uint64_t fence);
 
   [[nodiscard]] std::vector<Lease> leases() const;
   // Null while it is away.
@@ -107,6 +110,7 @@ class Members : public PolicyFollowers {
   ServerKey key_;
   std::vector<Place> places_;
   std::optional<Advice> advice_;
+  std::deque<std::uint64_t> lost_turns_;  // the last ones
   Event joined_;
   Event reported_;
 };

@@ -21,13 +21,15 @@ Advice on_steady_clock(Advice advice, const ClusterClock& clock) {
 }  // namespace
 
 ClusterMember::ClusterMember(const Env& env, const ServerKey& key, MembershipOptions options,
-                             ClusterClock& clock, Dispatcher& dispatcher, PolicySwitch& policy_switch)
+                             ClusterClock& clock, Dispatcher& dispatcher, PolicySwitch& policy_switch,
+                             TurnFences& turns)
     : env_(env),
       key_(key),
       options_(std::move(options)),
       clock_(clock),
       dispatcher_(dispatcher),
       policy_switch_(policy_switch),
+      turns_(turns),
       follower_(env, {options_.coordinator, options_.cluster, 0},
                 fmt::format("tutti data server {}", options_.index), clock,
                 {[this] { return join(); },
@@ -56,6 +58,9 @@ void ClusterMember::told(Connection& connection, const Frame& frame) {
     case wire::Type::advice:
       status = advise(frame);
       break;
+    case wire::Type::lost_turns:
+      status = lose_turns(frame);
+      break;
     default:
       return;  // of a newer coordinator
   }
@@ -81,6 +86,13 @@ Status ClusterMember::advise(const Frame& frame) {
   if (advice->epoch <= epoch_ || advice->expiry <= clock_.now()) return {};
   epoch_ = advice->epoch;
   dispatcher_.advise(on_steady_clock(*std::move(advice), clock_));
+  return {};
+}
+
+Status ClusterMember::lose_turns(const Frame& frame) {
+  const auto fences = read_lost_turns(key_, frame.payload, clock_.now());
+  if (!fences.ok()) return fences.status();
+  for (const std::uint64_t fence : *fences) turns_.add(fence);
   return {};
 }
 

@@ -1,7 +1,7 @@
 // ClusterMember: a data server as a member of its cluster: what it hears from the coordinator and what it tells it.
 //
 // Over the one session with the coordinator (cluster_follower.h) come the time, what holds for the cluster, the steps of
-// a change of the policy, and advice; statistics go back, at most every kReportInterval and only while there is something
+// a change of the policy, advice, and which turns at the gate were lost; statistics go back, at most every kReportInterval and only while there is something
 // new. Advice counts if it is newer than what this session brought before and has not expired. Without a coordinator
 // everything is served by the policy that is there.
 #pragma once
@@ -17,6 +17,7 @@
 #include "server/data/dispatcher.h"
 #include "server/data/policy_switch.h"
 #include "server/data/statistics.h"
+#include "server/data/turn_fences.h"
 
 namespace tutti {
 
@@ -33,7 +34,7 @@ class ClusterMember {
 
   // All references must outlive it.
   ClusterMember(const Env& env, const ServerKey& key, MembershipOptions options, ClusterClock& clock,
-                Dispatcher& dispatcher, PolicySwitch& policy_switch);
+                Dispatcher& dispatcher, PolicySwitch& policy_switch, TurnFences& turns);
   ClusterMember(const ClusterMember&) = delete;
   ClusterMember& operator=(const ClusterMember&) = delete;
 
@@ -46,6 +47,7 @@ class ClusterMember {
   void told(Connection& connection, const Frame& frame);
   Status change_policy(Connection& connection, const Frame& frame);
   Status advise(const Frame& frame);
+  Status lose_turns(const Frame& frame);
   Task<void> report();
 
   const Env& env_;
@@ -54,6 +56,7 @@ class ClusterMember {
   ClusterClock& clock_;
   Dispatcher& dispatcher_;
   PolicySwitch& policy_switch_;
+  TurnFences& turns_;
   std::uint64_t epoch_ = 0;  // of the last advice of this session
   ClusterFollower follower_;
   Scope scope_;

@@ -20,7 +20,7 @@ DataServer::DataServer(Env env, Store& store, std::unique_ptr<RequestPolicy> pol
                   {options_.read_grant, options_.write_grant, options_.stall, options_.transfer_limit,
                    options_.sending}),
       member_(env_, key_, {options_.coordinator, options_.cluster, options_.index, options_.rotational},
-              cluster_clock_, dispatcher_, policy_switch_),
+              cluster_clock_, dispatcher_, policy_switch_, turns_),
       enrolment_(env_, store, key_, cluster_clock_, options_.metadata, options_.cluster),
       policy_switch_(env_, dispatcher_, cluster_clock_, options_.rotational, [this] { member_.ask_now(); }),
       views_{options_.view_memory},

@@ -84,6 +84,7 @@ class DataServer {
   Nanos started_;
   ClusterClock cluster_clock_;
   Dispatcher dispatcher_;
+  TurnFences turns_;
   ClusterMember member_;
   Enrolment enrolment_;
   PolicySwitch policy_switch_;

@@ -185,6 +185,7 @@ Status DataSession::transfer(const Frame& frame, bool write) {
   if (request->took() != nullptr) dispatcher.count_local(*client_, application, *request->took());
   Status status = check(*request->capability(), write ? wire::kRightWrite : wire::kRightRead);
   if (status.ok()) status = check_lock(ObjectId{request->capability()->file()}, request->lock());
+  if (status.ok() && write) status = check_turn(*request);
   if (status.ok()) status = check_room(application);
   std::unique_ptr<Transfer> transfer;
   if (status.ok()) {
@@ -214,6 +215,13 @@ Status DataSession::transfer(const Frame& frame, bool write) {
                       claim.bottleneck());
   dispatcher.add(std::move(transfer), tag, request_time, wall);
   return {};
+}
+
+// What is written under a lock is not held back: others may wait for the lock.
+Status DataSession::check_turn(const wire::TransferRequest& request) const {
+  if (request.turn() == 0 || (request.lock() != nullptr && request.lock()->number() != 0)) return {};
+  if (!server_.turns_.lost(request.turn())) return {};
+  return {Code::busy, fmt::format("the job has lost its turn at the gate (fencing number {})", request.turn())};
 }
 
 Status DataSession::check_room(std::uint64_t application) {

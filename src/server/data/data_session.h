@@ -50,6 +50,7 @@ class DataSession {
 
   Status transfer(const Frame& frame, bool write);
   // Code::busy if user and application have their share of the queue already.
+  [[nodiscard]] Status check_turn(const wire::TransferRequest& request) const;
   [[nodiscard]] Status check_room(std::uint64_t application);
   Status local_use(const Frame& frame);
   Status view(const Frame& frame);

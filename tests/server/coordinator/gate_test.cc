@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "client/gate_session.h"
+#include "client/transfer/gate.h"
 #include "tests/client/cluster_fixture.h"
 
 namespace tutti {
@@ -11,10 +12,11 @@ constexpr Nanos kLease = 5_s;
 
 class GateTest : public ClusterTest {
  protected:
-  void begin(bool alone, gate::Order order = gate::Order::preserved) {
+  void begin(bool alone, gate::Order order = gate::Order::preserved, bool coordinated = false) {
     sessions_.clear();
     SimClusterOptions options;
     options.servers = 1;
+    options.coordinated = coordinated;
     options.coordinator_alone = alone;
     options.gate.order = order;
     options.gate.lease = options.gate.grace = kLease;
@@ -222,6 +224,81 @@ TEST_F(GateTest, AJobThatHoldsDoesNotWait) {
   const std::uint64_t both = asks(1, {"b"});
   until_decided(1, both);
   EXPECT_EQ(outcome(1, both), GateOutcome::holding);
+}
+
+// A client that writes in the turn whose number it is told.
+class TurnOfJob final : public TransferGate {
+ public:
+  Task<Status> enter(const TransferFacts& /*facts*/) override { co_return Status(); }
+  [[nodiscard]] std::uint64_t turn(std::uint32_t /*server*/) const override { return number; }
+  void leave(const TransferFacts& /*facts*/) override {}
+  std::uint64_t number = 0;
+};
+
+class Fenced : public GateTest {
+ protected:
+  // A client writes in a turn that its job has lost to another one.
+  void lose(bool alone) {
+    file_.reset();
+    begin(alone, gate::Order::preserved, true);
+    gate_ = std::make_shared<TurnOfJob>();
+    ClientOptions options;
+    options.gate = gate_;
+    client_ = make_client(options);
+    file_ = open("/checkpoint");
+    const std::uint64_t turn = asks(1);
+    until_decided(1, turn);
+    gate_->number = job(1).test(turn).fence;
+    ASSERT_NE(gate_->number, 0U);
+    EXPECT_LT(write(0_s, [] {}), 1_s) << "in the job's turn";
+    const std::uint64_t next = asks(2);
+    forget(1);
+    until_decided(2, next);
+    ASSERT_EQ(outcome(2, next), GateOutcome::granted);
+    pass(10_ms);
+  }
+  // How long a write takes during which something happens.
+  Nanos write(Nanos after, const std::function<void()>& action) {
+    const Nanos since = now();
+    EXPECT_TRUE(run_with(file_->write(0_B, bytes_), after, action).ok());
+    return now() - since;
+  }
+  ~Fenced() override { file_.reset(); }
+
+  std::shared_ptr<TurnOfJob> gate_;
+  std::unique_ptr<OpenFile> file_;
+  const std::vector<std::byte> bytes_ = random_bytes(100'000, 1);
+};
+
+TEST_F(Fenced, AWriteInALostTurnWaitsForAnotherTurn) {
+  for (const bool alone : {false, true}) {
+    lose(alone);
+    const Nanos took = write(3_s, [&] { gate_->number += 1000; });
+    EXPECT_GE(took, 3_s);
+    EXPECT_LT(took, 5_s);
+    EXPECT_LT(write(0_s, [] {}), 1_s);
+  }
+}
+
+TEST_F(Fenced, AWriteInALostTurnIsNotHeldBackForEver) {
+  lose(false);
+  const Nanos took = write(0_s, [] {});
+  EXPECT_GE(took, 9_s);
+  EXPECT_LT(took, 12_s);
+}
+
+TEST_F(Fenced, AWriteInNoTurnIsNotHeldBack) {
+  lose(false);
+  gate_->number = 0;
+  EXPECT_LT(write(0_s, [] {}), 1_s);
+}
+
+TEST_F(Fenced, ADataServerThatComesBackKnowsOfLostTurns) {
+  lose(true);
+  cluster_->stop_data(0);
+  cluster_->start_data(0);
+  pass(5_s);
+  EXPECT_GE(write(0_s, [] {}), 9_s);
 }
 
 TEST(GateRecord, ComesBackAsItWas) {

@@ -23,6 +23,24 @@ TEST(JoinMessage, IsGoodForOneServerAndForAWhile) {
   EXPECT_EQ(read_join(kKey, wire::bytes(other), 1_s).code(), Code::bad_capability) << "another server";
 }
 
+TEST(LostTurns, ArriveAsTheyWereSentOrNotAtAll) {
+  const std::vector<std::uint64_t> fences = {5, 9};
+  const auto good = lost_turns_message(kKey, fences, 0_s);
+  const auto read = read_lost_turns(kKey, wire::bytes(good), 1_s);
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(*read, fences);
+  EXPECT_EQ(read_lost_turns(kKey, wire::bytes(good), 301_s).code(), Code::expired);
+  const auto* sound = wire::parse<wire::LostTurnsRequest>(wire::bytes(good));
+  const auto with = [&](const std::vector<std::uint64_t>& others) {
+    flatbuffers::FlatBufferBuilder builder;
+    builder.Finish(wire::CreateLostTurnsRequest(builder, sound->capability(), builder.CreateVector(others)));
+    return read_lost_turns(kKey, wire::bytes(builder), 1_s).code();
+  };
+  EXPECT_EQ(with({5, 9}), Code::ok);
+  EXPECT_EQ(with({5, 10}), Code::bad_capability);
+  EXPECT_EQ(with(std::vector<std::uint64_t>(wire::kMaxLostTurns + 1)), Code::malformed);
+}
+
 TEST(AdviceMessage, ArrivesAsItWasSentOrNotAtAll) {
   const Advice advice{5, 9_s, {{7, false, 1_s, 2_s}, {0, true, 2_s, 3_s}}, {{1_s, 1}, {2_s, 0}}};
   const auto good = advice_message(kKey, advice, 0_s);

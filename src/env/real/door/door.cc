@@ -189,6 +189,11 @@ void progress(std::uint64_t bytes) {
   shared->calls.fetch_add(1, std::memory_order_relaxed);
 }
 
+std::uint64_t fence_of(std::uint32_t server) {
+  const Page* shared = page.load(std::memory_order_acquire);
+  return shared != nullptr ? shared->fences[server % kPlaces].load(std::memory_order_relaxed) : 0;
+}
+
 std::uint64_t device_of(const char* path) {
   const int saved = errno;
   struct stat info {};

@@ -22,10 +22,13 @@ inline constexpr const char* kScopeVariable = "TUTTI_GATE_SCOPE";          // fi
 inline constexpr const char* kDirectoryVariable = "TUTTI_GATE_DIRECTORY";  // POSIX calls below these, parted by ':', are gated
 inline constexpr const char* kSyncVariable = "TUTTI_GATE_SYNC";            // "1": files are flushed before the turn ends
 
-// Shared by all processes of the launch on this host: what they have written, so that a job that hangs is noticed.
+// Shared by all processes of the launch on this host: what they have written, so that a job that hangs is noticed; and in which
+// turn they write to each data server of Tutti.
+inline constexpr std::size_t kPlaces = 256;
 struct Page {
   std::atomic<std::uint64_t> bytes;
   std::atomic<std::uint64_t> calls;
+  std::atomic<std::uint64_t> fences[kPlaces];  // by number of the server modulo kPlaces; 0: in none
 };
 
 enum Flag : std::uint32_t {
@@ -88,6 +91,9 @@ void end(Turn& turn);
 void fetch_page();
 // Tells the page that so many bytes were written.
 void progress(std::uint64_t bytes);
+
+// The fencing number of the turn in which this data server of Tutti is written to; 0: none.
+std::uint64_t fence_of(std::uint32_t server);
 
 // Where a file is or would be: st_dev of it, or of the directory that it would be in; 0 if that is not to be had.
 std::uint64_t device_of(const char* path);

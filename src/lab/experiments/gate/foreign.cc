@@ -21,7 +21,7 @@ class DirectoryStorage final : public SharedStorage {
     if (made.ok()) device_ = *std::move(made);
   }
 
-  Task<void> write(std::vector<std::uint32_t> /*servers*/, Bytes size) override {
+  Task<void> write(std::uint64_t /*job*/, std::vector<std::uint32_t> /*servers*/, Bytes size) override {
     const ObjectId file{next_++};
     const std::vector<std::byte> piece(kPiece.count());
     for (Bytes at; at < size; at += kPiece) {

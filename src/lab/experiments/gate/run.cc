@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "lab/experiments/gate/lock_server.h"
+#include "lab/experiments/gate/tutti_storage.h"
 
 namespace tutti::gatelab {
 namespace {
@@ -38,9 +39,11 @@ class World {
  public:
   explicit World(const RunOptions& options)
       : options_(options),
-        simulation_(options.seed),
+        own_simulation_(options.tutti.empty() ? std::make_unique<Simulation>(options.seed) : nullptr),
+        tutti_(options.tutti.empty() ? nullptr : *TuttiStorage::make(options.seed, options.tutti, 1)),
+        simulation_(tutti_ ? tutti_->simulation() : *own_simulation_),
         clock_(simulation_),
-        storage_(options.storage(simulation_, simulation_.random().fork())),
+        storage_(tutti_ ? nullptr : options.storage(simulation_, simulation_.random().fork())),
         locks_(simulation_, lock_options(options), kMessage),
         queue_(options.nodes),
         scope_(simulation_.executor()) {
@@ -61,8 +64,8 @@ class World {
       last = std::max(last, result_.jobs[i].ended);
     }
     result_.makespan = (last - first).seconds();
-    result_.jumps = storage_->jumps();
-    result_.busy = storage_->busy().seconds();
+    result_.jumps = storage().jumps();
+    result_.busy = storage().busy().seconds();
     result_.longest_wait = locks_.longest_wait().seconds();
     result_.passed = locks_.table().counters().passed_blocked + locks_.table().counters().passed_holding;
     for (const gate::AskName& name : locks_.grants()) result_.grants.push_back(name.job - 1);
@@ -199,7 +202,7 @@ class World {
     State& state = *world.states_[job];
     if (size > Bytes()) {
       state.writing = true;
-      co_await world.storage_->write(world.spec(job).servers, size);
+      co_await world.storage().write(job, world.spec(job).servers, size);
       state.writing = false;
       state.wrote = world.clock_.now();
       world.result_.written += static_cast<double>(size.count());
@@ -258,7 +261,7 @@ class World {
         } else {
           world.result_.probed += size;
         }
-        co_await world.storage_->write(servers, size);
+        co_await world.storage().write(job, servers, size);
       }
       world.note(job, step.kind == gate::Backoff::Step::sleep ? PhaseKind::wait : PhaseKind::probe, begin);
       backoff.done(world.clock_.now() - begin);
@@ -341,8 +344,12 @@ class World {
     state.drained.set();
   }
 
+  [[nodiscard]] SharedStorage& storage() const { return tutti_ ? *tutti_ : *storage_; }
+
   const RunOptions& options_;
-  Simulation simulation_;
+  std::unique_ptr<Simulation> own_simulation_;
+  std::unique_ptr<TuttiStorage> tutti_;  // has its own
+  Simulation& simulation_;
   SimClock clock_;
   std::unique_ptr<SharedStorage> storage_;
   LockServer locks_;
@@ -434,7 +441,7 @@ double quiet_probe(const std::function<std::unique_ptr<SharedStorage>(Simulation
   std::vector<double> times;
   for (int i = 0; i < 15; ++i) {
     const Nanos begin = simulation.now();
-    simulation.run(made->write({0}, backoff.data_size));
+    simulation.run(made->write(0, {0}, backoff.data_size));
     times.push_back((simulation.now() - begin).seconds());
   }
   std::sort(times.begin(), times.end());
@@ -451,7 +458,7 @@ Efficiency measure_efficiency(
     Simulation simulation(static_cast<std::uint64_t>(seed));
     const auto made = storage(simulation, simulation.random().fork());
     Scope scope(simulation.executor());
-    for (std::uint32_t i = 0; i < writers; ++i) scope.spawn(made->write({0}, each));
+    for (std::uint32_t i = 0; i < writers; ++i) scope.spawn(made->write(i, {0}, each));
     simulation.run_until([&] { return scope.size() == 0; });
     const double seconds = simulation.now().seconds();
     const double bytes = static_cast<double>(each.count()) * writers;

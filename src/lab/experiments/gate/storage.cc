@@ -113,7 +113,7 @@ Task<void> NfsStorage::write_part(NfsStorage& storage, Server& server, ObjectId 
   co_await journal(server);
 }
 
-Task<void> NfsStorage::write(std::vector<std::uint32_t> servers, Bytes size) {
+Task<void> NfsStorage::write(std::uint64_t /*job*/, std::vector<std::uint32_t> servers, Bytes size) {
   const ObjectId file{next_file_++};
   Scope parts(clock_.executor());
   for (const std::uint32_t server : servers) {
@@ -194,7 +194,7 @@ Task<void> CurveStorage::write_part(CurveStorage& storage, Server& server, doubl
   co_await done.wait();
 }
 
-Task<void> CurveStorage::write(std::vector<std::uint32_t> servers, Bytes size) {
+Task<void> CurveStorage::write(std::uint64_t /*job*/, std::vector<std::uint32_t> servers, Bytes size) {
   Scope parts(clock_.executor());
   const double share = static_cast<double>(size.count()) / static_cast<double>(servers.size());
   for (const std::uint32_t server : servers) parts.spawn(write_part(*this, *servers_[server], share));

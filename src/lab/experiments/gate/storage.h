@@ -1,7 +1,8 @@
 // SharedStorage: the file system that the jobs of the gate's experiments write their checkpoints to.
 //
-// Two kinds. NfsStorage is the paper's: servers that write through to a modelled disk; what it loses when several write at
+// Three kinds. NfsStorage is the paper's: servers that write through to a modelled disk; what it loses when several write at
 // once comes from the heads. CurveStorage shares rate(n) evenly among n writers: rates as wanted, for questions about them.
+// TuttiStorage (tutti_storage.h) is a cluster of Tutti.
 //
 // A write ends when all of it is on the medium, as the close of a file on NFS does.
 #pragma once
@@ -32,8 +33,8 @@ class SharedStorage {
   SharedStorage& operator=(const SharedStorage&) = delete;
   virtual ~SharedStorage() = default;
 
-  // A new file of `size`, in even parts on these servers, from a node of its own; ends when it is closed.
-  virtual Task<void> write(std::vector<std::uint32_t> servers, Bytes size) = 0;
+  // A new file of `size`, in even parts on these servers, from the job's node; ends when it is closed.
+  virtual Task<void> write(std::uint64_t job, std::vector<std::uint32_t> servers, Bytes size) = 0;
   // What a run on it prints.
   [[nodiscard]] virtual std::uint64_t jumps() const { return 0; }
   [[nodiscard]] virtual Nanos busy() const { return {}; }
@@ -63,7 +64,7 @@ class NfsStorage final : public SharedStorage {
   NfsStorage(Simulation& simulation, const NfsOptions& options, Random random);
   ~NfsStorage() override;
 
-  Task<void> write(std::vector<std::uint32_t> servers, Bytes size) override;
+  Task<void> write(std::uint64_t job, std::vector<std::uint32_t> servers, Bytes size) override;
   [[nodiscard]] std::uint64_t jumps() const override;
   [[nodiscard]] Nanos busy() const override;
 
@@ -85,7 +86,7 @@ class CurveStorage final : public SharedStorage {
  public:
   CurveStorage(Simulation& simulation, std::function<double(std::size_t)> rate, std::uint32_t servers = 1);
 
-  Task<void> write(std::vector<std::uint32_t> servers, Bytes size) override;
+  Task<void> write(std::uint64_t job, std::vector<std::uint32_t> servers, Bytes size) override;
 
  private:
   struct Writer {

@@ -89,6 +89,38 @@ std::vector<Column> run_columns(const ExperimentOptions& options, const std::vec
   return columns;
 }
 
+std::vector<Column> run_on_tutti(const ExperimentOptions& options, std::size_t seeds,
+                                 const std::function<std::vector<JobSpec>(std::uint64_t seed)>& jobs) {
+  std::vector<Column> columns;
+  const auto add = [&](const std::string& policy, Method method) {
+    std::vector<Column> one = run_columns(options, {method}, seeds, {}, jobs, [&](RunOptions& run) {
+      run.tutti = policy;
+      run.nodes = static_cast<std::uint32_t>(run.jobs.size());
+    });
+    one.front().name = method == Method::nothing ? "tutti " + policy : "tutti " + policy + ", " + one.front().name;
+    columns.push_back(std::move(one.front()));
+  };
+  for (const char* policy : {"fcfs", "window", "orchestrated"}) add(policy, Method::nothing);
+  add("fcfs", Method::lock);
+  add("fcfs", Method::gate);
+  return columns;
+}
+
+void add_tutti(Report& report, Json parameters, const std::vector<Column>& columns) {
+  add_rows(report, std::move(parameters), columns);
+  const double fcfs = columns.front().io();
+  double best = fcfs;  // of what takes no turns
+  for (const Column& each : columns) {
+    if (each.method == Method::nothing) best = std::min(best, each.io());
+  }
+  for (std::size_t i = 1; i < columns.size(); ++i) {
+    const Column& each = columns[i];
+    const std::string name = each.method == Method::nothing ? each.name.substr(6) : std::string(method_name(each.method));
+    report.figure("tutti_" + name + "_reduction", rounded(reduction(fcfs, each.io())));
+    if (each.method == Method::lock) report.figure("tutti_lock_adds", rounded(reduction(best, each.io())));
+  }
+}
+
 const Column& column(const std::vector<Column>& columns, Method method) {
   return *std::find_if(columns.begin(), columns.end(),
                        [method](const Column& each) { return each.method == method; });

@@ -51,6 +51,11 @@ std::vector<Column> run_columns(const ExperimentOptions& options, const std::vec
                                 std::size_t seeds, const StorageMaker& storage,
                                 const std::function<std::vector<JobSpec>(std::uint64_t seed)>& jobs,
                                 const std::function<void(RunOptions&)>& change = {});
+// The same on Tutti: nothing under `fcfs`, `window` and `orchestrated`, then the lock and the default gate over `fcfs`.
+std::vector<Column> run_on_tutti(const ExperimentOptions& options, std::size_t seeds,
+                                 const std::function<std::vector<JobSpec>(std::uint64_t seed)>& jobs);
+// Rows of those, and what each saves of the I/O time under `fcfs`.
+void add_tutti(Report& report, Json parameters, const std::vector<Column>& columns);
 const Column& column(const std::vector<Column>& columns, Method method);
 // What is saved of the I/O time of nothing, mean over the seeds.
 double saving(const std::vector<Column>& columns, Method method);
