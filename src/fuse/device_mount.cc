@@ -252,6 +252,10 @@ fuse_lowlevel_ops DeviceMount::Impl::operations() {
     const fuse_entry_param entry = entry_of(*made);
     fuse_reply_create(request, &entry, info);
   };
+  // Opening does not cut a file: the kernel asks for that by itself then.
+  ops.init = [](void* /*mount*/, fuse_conn_info* connection) {
+    connection->want &= ~static_cast<unsigned>(FUSE_CAP_ATOMIC_O_TRUNC);
+  };
   ops.open = [](fuse_req_t request, fuse_ino_t number, fuse_file_info* info) {
     Inode* inode = of(request).tree_.find(number);
     if (inode == nullptr) return reply(request, ENOENT);

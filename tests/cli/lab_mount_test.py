@@ -17,6 +17,11 @@ class LabMount(MountTest):
         shutil.copyfile(source, copy)
         self.assertEqual(os.path.getsize(copy), 5 * MIB + 17)
         self.assertEqual(digest(copy), digest(source))
+        with open(copy, "wb") as file:  # cuts it
+            file.write(b"short")
+        self.assertEqual(os.path.getsize(copy), 5)
+        with open(copy, "rb") as file:
+            self.assertEqual(file.read(), b"short")
         work = self.end(process)
         self.assertGreaterEqual(work["bytes_written"], 5 * MIB)
         # Outer tracks of a disk of 2008: about 100 MB/s, and one file lies in one piece.

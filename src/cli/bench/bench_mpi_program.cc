@@ -15,7 +15,7 @@
 //   demo FILE CALLS SEGMENT
 // so many collective reads of four interleaved segments of each rank, of such a file. Rank 0 prints "demo seconds bytes".
 //   checkpoints mpi|posix FILE TIMES BYTES COMPUTE_MS
-// so many checkpoints of so many bytes of each rank, with one MPI file for all or a file for each rank, after a pause each. Rank 0
+// so many checkpoints of so many bytes of each rank, with one MPI file for all or a file for each rank, new each time, after a pause each. Rank 0
 // prints "ready", takes START as above, and prints in one line how many seconds each checkpoint took, from the first that begins
 // to open to the last that has closed.
 #include <fcntl.h>
@@ -411,15 +411,21 @@ void checkpoints(bool mpi, const std::string& name, int times, int bytes, int co
   std::vector<double> seconds;
   for (int i = 0; i < times; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(compute));
+    // Each a new file; the one before goes when it is there.
+    const auto file_of = [&](int number) {
+      return name + "." + std::to_string(number) + (mpi ? "" : "." + std::to_string(rank));
+    };
     barrier_asleep();
     const auto before = Clock::now();
     if (mpi) {
-      write_mpi(name, data);
+      write_mpi(file_of(i), data);
     } else {
-      write_posix(name + "." + std::to_string(rank), data);
+      write_posix(file_of(i), data);
     }
     barrier_asleep();
     seconds.push_back(std::chrono::duration<double>(Clock::now() - before).count());
+    if (i > 0 && (rank == 0 || !mpi)) ::unlink(file_of(i - 1).c_str());
+    if (i + 1 == times && (rank == 0 || !mpi)) ::unlink(file_of(i).c_str());
   }
   if (rank != 0) return;
   for (const double time : seconds) std::printf("%.9f ", time);
