@@ -190,7 +190,8 @@ Task<void> GateSession::pursue(std::uint64_t number, std::shared_ptr<Entry> entr
   const bool away = !session_.connected() || status.code() != Code::timed_out || entry->ask.limit <= 0_s;
   tell({number, {}, !away});
   if (!away) {
-    env_.log.info("gate: no turn on {} within {}: going on without", entry->ask.label, to_string(entry->ask.limit));
+    env_.log.info("gate: no turn on {} within {}: going on without", entry->ask.label,
+                  to_string(entry->ask.limit));
     decide(*entry, GateOutcome::blocked);
     co_return;
   }
@@ -304,7 +305,8 @@ void GateSession::release(std::uint64_t number, Bytes written) {
   const GateOutcome outcome = found->second->outcome;
   entries_.erase(found);
   // Told when it gave up; or there is nothing left to give back.
-  if (outcome == GateOutcome::unguarded || outcome == GateOutcome::blocked || outcome == GateOutcome::lost) return;
+  if (outcome == GateOutcome::unguarded || outcome == GateOutcome::blocked || outcome == GateOutcome::lost)
+    return;
   tell({number, written, false});
 }
 

@@ -444,7 +444,8 @@ void demo(MPI_File file, int calls, int segment) {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   must(MPI_Type_vector(kSegments, segment, segment * size, MPI_BYTE, &type), "vector");
   must(MPI_Type_commit(&type), "commit");
-  must(MPI_File_set_view(file, static_cast<MPI_Offset>(rank) * segment, MPI_BYTE, type, "native", MPI_INFO_NULL),
+  must(MPI_File_set_view(file, static_cast<MPI_Offset>(rank) * segment, MPI_BYTE, type, "native",
+                         MPI_INFO_NULL),
        "set_view");
   MPI_Type_free(&type);
   std::vector<char> data(static_cast<std::size_t>(segment) * kSegments);
@@ -453,12 +454,14 @@ void demo(MPI_File file, int calls, int segment) {
   const double took = timed([&] {
     for (int call = 0; call < calls; ++call) {
       MPI_Status status;
-      must(MPI_File_read_at_all(file, static_cast<MPI_Offset>(call) * count, data.data(), count, MPI_BYTE, &status),
+      must(MPI_File_read_at_all(file, static_cast<MPI_Offset>(call) * count, data.data(), count, MPI_BYTE,
+                                &status),
            "read");
       for (int i = 0; i < kSegments; ++i) {
         const MPI_Offset at = ((static_cast<MPI_Offset>(call) * kSegments + i) * size + rank) * segment;
         std::uint64_t found = 0;
-        std::memcpy(&found, data.data() + static_cast<std::size_t>(i) * static_cast<std::size_t>(segment), sizeof(found));
+        std::memcpy(&found, data.data() + static_cast<std::size_t>(i) * static_cast<std::size_t>(segment),
+                    sizeof(found));
         right = right && found == static_cast<std::uint64_t>(at);
         const std::vector<char> last(data.begin() + static_cast<std::ptrdiff_t>(i + 1) * segment - 8,
                                      data.begin() + static_cast<std::ptrdiff_t>(i + 1) * segment);
@@ -489,7 +492,8 @@ void run(int argc, char** argv) {
   const bool reads = pattern == "rounds" && argc == 6;
   if (!reads && ((pattern != "contiguous" && pattern != "strided") || argc != 4)) {
     must(MPI_ERR_ARG,
-         "usage: contiguous|strided|fresh|open FILE REPEATS, views FILE REPEATS PIDS, demo FILE CALLS SEGMENT, or "
+         "usage: contiguous|strided|fresh|open FILE REPEATS, views FILE REPEATS PIDS, demo FILE CALLS "
+         "SEGMENT, or "
          "rounds FILE ROUNDS BYTES REQUESTS");
   }
   MPI_File file = open_file(argv[2], reads ? MPI_MODE_RDONLY : MPI_MODE_CREATE | MPI_MODE_RDWR);

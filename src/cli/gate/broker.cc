@@ -276,8 +276,9 @@ Task<void> GateBroker::wait_for_quiet(const Shared& shared) {
   const auto calibrated = load_calibration(shared.resources.front());
   const gate::BackoffOptions options = calibrated.value_or(gate::BackoffOptions());
   if (!calibrated && !told_uncalibrated_) {
-    env_.log.warn("gate: {} was never measured, {}/s is assumed to be quiet: `tutti gate calibrate {}` measures it",
-                  directory, to_string(options.threshold), directory);
+    env_.log.warn(
+        "gate: {} was never measured, {}/s is assumed to be quiet: `tutti gate calibrate {}` measures it",
+        directory, to_string(options.threshold), directory);
     told_uncalibrated_ = true;
   }
   const auto probed =

@@ -98,7 +98,8 @@ Task<Result<Probed>> back_off(Loop& loop, Env env, std::string directory, gate::
       if (limit > 0_s && env.clock.now() - started + step.duration > limit)
         co_return Probed{backoff.count(), backoff.rate(), true, env.clock.now() - started};
       env.log.info("gate: {}/s where {}/s is the least when it is quiet: {} is busy, probing again in {}",
-                   to_string(backoff.rate()), to_string(options.threshold), directory, to_string(step.duration));
+                   to_string(backoff.rate()), to_string(options.threshold), directory,
+                   to_string(step.duration));
     }
     co_await env.clock.sleep(step.duration);
     backoff.done(step.duration);

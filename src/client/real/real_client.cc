@@ -59,7 +59,8 @@ Status RealClient::connect() {
 Status RealClient::connect(const ClusterConfig& config) {
   if (connection_) return {};
   if (!config.has_files()) {
-    return {Code::invalid, "the cluster has a gate and no file system: use `tutti gate`, or name another with --cluster"};
+    return {Code::invalid,
+            "the cluster has a gate and no file system: use `tutti gate`, or name another with --cluster"};
   }
   const auto wait = patience();
   if (!wait.ok()) return wait.status();

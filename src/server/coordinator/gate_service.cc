@@ -49,7 +49,8 @@ bool short_enough(const flatbuffers::String* text) {
 // False if the message asks for something that cannot be.
 bool read_ask(const wire::GateAskRequest& request, gate::Ask& ask) {
   const auto* resources = request.resources();
-  if (resources == nullptr || resources->size() == 0 || resources->size() > wire::kMaxGateResources) return false;
+  if (resources == nullptr || resources->size() == 0 || resources->size() > wire::kMaxGateResources)
+    return false;
   if (!short_enough(request.program()) || !short_enough(request.label())) return false;
   ask.name = {request.job(), request.number()};
   for (const flatbuffers::String* each : *resources) {
@@ -96,9 +97,11 @@ Task<Status> GateService::open() {
     if (!stored.ok()) return stored.status();
     if (!stored->has_value()) return {};
     meta::Decoder decoder(**stored);
-    if (decoder.number<std::uint8_t>() != kRecordVersion) return {Code::malformed, "gate: the record of the fencing numbers is damaged"};
+    if (decoder.number<std::uint8_t>() != kRecordVersion)
+      return {Code::malformed, "gate: the record of the fencing numbers is damaged"};
     before = decoder.number<std::uint64_t>();
-    return decoder.sound() ? Status() : Status(Code::malformed, "gate: the record of the fencing numbers is damaged");
+    return decoder.sound() ? Status()
+                           : Status(Code::malformed, "gate: the record of the fencing numbers is damaged");
   }));
   fence_end_ = std::max<std::uint64_t>(before, 1);
 
@@ -120,7 +123,8 @@ Task<Status> GateService::open() {
   if (!whole) {
     table_ = gate::LockTable(options_);
     if (state_ != nullptr) scope_.spawn(mark_after_grace());
-    env_.log.info("gate: what was granted before is not known; nothing is granted for {}", to_string(options_.grace));
+    env_.log.info("gate: what was granted before is not known; nothing is granted for {}",
+                  to_string(options_.grace));
   }
   // A cluster that never used its gate has nothing to write for it.
   if (before != 0) TUTTI_CO_TRY(co_await reserve_fences());
@@ -216,7 +220,8 @@ Task<void> GateService::write() {
   while (!replies_.empty() || !unwritten_.empty()) {
     const std::vector<Reply> replies = std::exchange(replies_, {});
     if (!unwritten_.empty()) {
-      std::function<Status(KvWriter&)> body = [changes = std::exchange(unwritten_, {})](KvWriter& kv) -> Status {
+      std::function<Status(KvWriter&)> body = [changes =
+                                                   std::exchange(unwritten_, {})](KvWriter& kv) -> Status {
         for (const auto& [sequence, bytes] : changes) {
           TUTTI_TRY(bytes ? kv.put(record_key(sequence), *bytes) : kv.erase(record_key(sequence)));
         }
@@ -237,7 +242,8 @@ void GateService::send(const Reply& reply) {
   flatbuffers::FlatBufferBuilder builder(128);
   builder.Finish(wire::CreateGateAskReply(builder, 0, 0, to_wire(reply.answer), reply.answer.fence,
                                           options_.lease.count()));
-  peer->second->connection_.send(wire::reply_type(wire::Type::gate_ask), reply.frame, wire::bytes(builder)).ignore();
+  peer->second->connection_.send(wire::reply_type(wire::Type::gate_ask), reply.frame, wire::bytes(builder))
+      .ignore();
 }
 
 void GateService::forget(gate::AskName name) { known_.erase(name); }
@@ -250,8 +256,10 @@ GateService::Peer::Peer(GateService& service, Connection& connection)
 GateService::Peer::~Peer() { service_.peers_.erase(number_); }
 
 bool GateService::Peer::knows(std::uint16_t type) {
-  return type == wire::request_type(wire::Type::gate_ask) || type == wire::request_type(wire::Type::gate_release) ||
-         type == wire::request_type(wire::Type::gate_renew) || type == wire::request_type(wire::Type::gate_status);
+  return type == wire::request_type(wire::Type::gate_ask) ||
+         type == wire::request_type(wire::Type::gate_release) ||
+         type == wire::request_type(wire::Type::gate_renew) ||
+         type == wire::request_type(wire::Type::gate_status);
 }
 
 bool GateService::Peer::handle(const Frame& frame) {
@@ -340,7 +348,8 @@ bool GateService::Peer::on_renew(const Frame& frame) {
   service_.settle();
   std::vector<std::uint64_t> unknown;
   for (const std::uint64_t number : numbers) {
-    if (service_.table_.answer({request->job(), number}).standing == gate::Standing::gone) unknown.push_back(number);
+    if (service_.table_.answer({request->job(), number}).standing == gate::Standing::gone)
+      unknown.push_back(number);
   }
   flatbuffers::FlatBufferBuilder builder(128);
   const auto list = builder.CreateVector(unknown);
@@ -368,19 +377,22 @@ bool GateService::Peer::on_status(const Frame& frame) {
     if (rows.size() >= kMostRows || record.numbers.empty()) continue;
     const auto found = service_.known_.find({record.job, record.numbers.front()});
     const bool heard = found != service_.known_.end();
-    const auto program = builder.CreateString(heard ? found->second.program : "(not heard of since the restart)");
+    const auto program =
+        builder.CreateString(heard ? found->second.program : "(not heard of since the restart)");
     const auto label = builder.CreateString(heard ? found->second.label : "");
     const std::size_t shown = std::min<std::size_t>(record.resources.size(), 8);
-    const auto resources = builder.CreateVectorOfStrings(
-        std::vector<std::string>(record.resources.begin(), record.resources.begin() + static_cast<std::ptrdiff_t>(shown)));
-    rows.push_back(wire::CreateGateRow(builder, record.job, heard ? found->second.uid : 0, program, label, resources,
-                                       to_wire(answer), heard ? (now - found->second.since).count() : 0, record.fence));
+    const auto resources = builder.CreateVectorOfStrings(std::vector<std::string>(
+        record.resources.begin(), record.resources.begin() + static_cast<std::ptrdiff_t>(shown)));
+    rows.push_back(wire::CreateGateRow(builder, record.job, heard ? found->second.uid : 0, program, label,
+                                       resources, to_wire(answer),
+                                       heard ? (now - found->second.since).count() : 0, record.fence));
   }
   std::vector<flatbuffers::Offset<wire::GateResourceRow>> resources;
   for (const auto& [resource, count] : counts) {
     if (resources.size() >= kMostRows) break;
     const auto name = builder.CreateString(resource);
-    resources.push_back(wire::CreateGateResourceRow(builder, name, count.first, count.second, table.holders(resource),
+    resources.push_back(wire::CreateGateResourceRow(builder, name, count.first, count.second,
+                                                    table.holders(resource),
                                                     table.state(resource) == gate::LockState::error));
   }
   const auto row_list = builder.CreateVector(rows);

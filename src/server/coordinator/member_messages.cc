@@ -151,7 +151,8 @@ flatbuffers::FlatBufferBuilder statistics_message(const UseReport& report) {
   const auto more = builder.CreateVectorOfStructs(localities);
   const wire::ProgramLocality rest(report.rest_reuses, report.rest_reuse.count(), 0, 0, 0);
   builder.Finish(wire::CreateStatisticsRequest(builder, list, report.gaps, report.distance.count(), more,
-                                               report.jump.count(), &rest, report.running_gap.count(), report.far));
+                                               report.jump.count(), &rest, report.running_gap.count(),
+                                               report.far));
   return builder;
 }
 

@@ -221,7 +221,8 @@ Status DataSession::transfer(const Frame& frame, bool write) {
 Status DataSession::check_turn(const wire::TransferRequest& request) const {
   if (request.turn() == 0 || (request.lock() != nullptr && request.lock()->number() != 0)) return {};
   if (!server_.turns_.lost(request.turn())) return {};
-  return {Code::busy, fmt::format("the job has lost its turn at the gate (fencing number {})", request.turn())};
+  return {Code::busy,
+          fmt::format("the job has lost its turn at the gate (fencing number {})", request.turn())};
 }
 
 Status DataSession::check_room(std::uint64_t application) {

@@ -77,7 +77,13 @@ TEST(AdviceMessage, IsForATimeThatCanBeReckonedWith) {
 }
 
 TEST(StatisticsMessage, ArrivesAsItWasSentAndIsBounded) {
-  UseReport report{{{7, false, 2, 3_KiB, 4_s, 5, 6_KiB, 8, 9, 12, 13, 14_s, 15_KiB, 16_s}}, 10, 11_KiB, 17, 18_KiB, 19_s, 20,
+  UseReport report{{{7, false, 2, 3_KiB, 4_s, 5, 6_KiB, 8, 9, 12, 13, 14_s, 15_KiB, 16_s}},
+                   10,
+                   11_KiB,
+                   17,
+                   18_KiB,
+                   19_s,
+                   20,
                    21_s};
   report.applications.push_back({0, true, 1, 1_B, 1_ns, 0, {}, 0, 0, 0, 0, {}, {}, {}});
   const auto read = read_statistics(wire::bytes(statistics_message(report)));

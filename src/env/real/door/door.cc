@@ -17,7 +17,8 @@
 namespace tutti::door {
 namespace {
 
-constexpr int kLowest = 512;  // descriptors of programs are rarely so high, and those that close all others rarely go there
+constexpr int kLowest =
+    512;  // descriptors of programs are rarely so high, and those that close all others rarely go there
 
 std::atomic<Page*> page = nullptr;
 
@@ -107,7 +108,9 @@ int receive_reply(int fd, Reply& reply, int flags) {
 }
 
 // Whether the descriptor is still what was opened here: a program may have closed it, and got another under its number.
-bool ours(const Turn& turn) { return turn.fd >= 0 && turn.owner == ::getpid() && inode_of(turn.fd) == turn.inode; }
+bool ours(const Turn& turn) {
+  return turn.fd >= 0 && turn.owner == ::getpid() && inode_of(turn.fd) == turn.inode;
+}
 
 bool receive(Turn& turn, int flags) {
   if (turn.fd < 0 || turn.outcome != 0) return true;

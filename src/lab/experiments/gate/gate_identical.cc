@@ -59,7 +59,8 @@ Result<Report> run(const ExperimentOptions& options) {
   for (const Method method : {Method::nothing, Method::backoff, Method::lock, Method::gate}) {
     add_picture(report, "gate-identical", column(columns, method), two_alike(options.seed));
   }
-  add_tutti(report, {{"load", "two alike, on Tutti"}}, run_on_tutti(options, options.quick ? 2 : 5, two_alike));
+  add_tutti(report, {{"load", "two alike, on Tutti"}},
+            run_on_tutti(options, options.quick ? 2 : 5, two_alike));
   // The same jobs on storage of any eta.
   double worst = 0;
   for (const double each : {0.2, 0.3, 0.4, 0.485, 0.6, 0.7, 0.8, 0.9, 1.0}) {

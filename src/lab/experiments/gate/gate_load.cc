@@ -54,7 +54,8 @@ Result<Report> run(const ExperimentOptions& options) {
     }
     if (ten) {
       add_tutti(report, {{"jobs", jobs}, {"load", "on Tutti"}},
-                run_on_tutti(options, options.quick ? 1 : 3, [jobs](std::uint64_t seed) { return mix(jobs, seed); }));
+                run_on_tutti(options, options.quick ? 1 : 3,
+                             [jobs](std::uint64_t seed) { return mix(jobs, seed); }));
       report.figure("deviations_in_order", deviations[0] < deviations[1] && deviations[1] < deviations[2], {},
                     "lock below nothing below backoff");
       for (const Method method : {Method::nothing, Method::backoff, Method::lock, Method::gate}) {

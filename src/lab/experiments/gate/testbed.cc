@@ -97,7 +97,8 @@ std::vector<Column> run_on_tutti(const ExperimentOptions& options, std::size_t s
       run.tutti = policy;
       run.nodes = static_cast<std::uint32_t>(run.jobs.size());
     });
-    one.front().name = method == Method::nothing ? "tutti " + policy : "tutti " + policy + ", " + one.front().name;
+    one.front().name =
+        method == Method::nothing ? "tutti " + policy : "tutti " + policy + ", " + one.front().name;
     columns.push_back(std::move(one.front()));
   };
   for (const char* policy : {"fcfs", "window", "orchestrated"}) add(policy, Method::nothing);
@@ -115,7 +116,8 @@ void add_tutti(Report& report, Json parameters, const std::vector<Column>& colum
   }
   for (std::size_t i = 1; i < columns.size(); ++i) {
     const Column& each = columns[i];
-    const std::string name = each.method == Method::nothing ? each.name.substr(6) : std::string(method_name(each.method));
+    const std::string name =
+        each.method == Method::nothing ? each.name.substr(6) : std::string(method_name(each.method));
     report.figure("tutti_" + name + "_reduction", rounded(reduction(fcfs, each.io())));
     if (each.method == Method::lock) report.figure("tutti_lock_adds", rounded(reduction(best, each.io())));
   }

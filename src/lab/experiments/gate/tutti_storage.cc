@@ -50,16 +50,18 @@ FileSystem& TuttiStorage::files_of(std::uint64_t job) {
     options.application = job + 1;
     Peer peer;
     peer.name = "job";
-    client = cluster_->make_client(static_cast<std::uint32_t>(job % cluster_->options().client_nodes), peer, options);
+    client = cluster_->make_client(static_cast<std::uint32_t>(job % cluster_->options().client_nodes), peer,
+                                   options);
   }
   return client->files();
 }
 
-Task<void> TuttiStorage::write_rank(OpenFile& file, Bytes offset, Bytes size, std::span<const std::byte> buffer,
-                                    Status& failed) {
+Task<void> TuttiStorage::write_rank(OpenFile& file, Bytes offset, Bytes size,
+                                    std::span<const std::byte> buffer, Status& failed) {
   for (Bytes done; done < size && failed.ok();) {
     const Bytes length = std::min(size - done, kCall);
-    if (Status status = co_await file.write(offset + done, buffer.first(length.count())); !status.ok()) failed = status;
+    if (Status status = co_await file.write(offset + done, buffer.first(length.count())); !status.ok())
+      failed = status;
     done += length;
   }
 }
