@@ -245,7 +245,7 @@ Task<void> GateBroker::acquire(std::shared_ptr<Shared> shared) {
   ask.label = shared->label;
   ask.expected = Bytes(shared->expected);
   shared->turn = co_await session_.acquire(std::move(ask));
-  publish(*shared, shared->turn.fence);
+  if (shared->joined > 0) publish(*shared, shared->turn.fence);
   seen_at_ = env_.clock.now();
 }
 
