@@ -166,6 +166,7 @@ void read_identity(ConfigReader& file, const std::filesystem::path& directory, C
   }
   config.root_squash = file.boolean("root_squash", config.root_squash);
   config.local_path = file.boolean("local_path", config.local_path);
+  config.read_grants = file.boolean("read_grants", config.read_grants);
   config.run_directory = absolute_path(file.string("run_directory", "run"), directory);
   config.munge_socket = file.string("munge_socket");
   config.protect = file.choice("protect", config.protect, protections());
@@ -229,6 +230,7 @@ std::string identity_text(const ClusterConfig& config, const std::filesystem::pa
   if (config.owner) text += fmt::format("owner = \"{}:{}\"\n", config.owner->uid, config.owner->gid);
   if (!config.root_squash) text += "root_squash = false\n";
   if (!config.local_path) text += "local_path = false\n";
+  if (!config.read_grants) text += "read_grants = false\n";
   if (!config.run_directory.empty() && config.run_directory != absolute_path("run", directory)) {
     text += fmt::format("run_directory = \"{}\"\n", config.run_directory);
   }
@@ -370,6 +372,7 @@ SocketOptions ClusterConfig::socket_options(Log log) const {
   SocketOptions options;
   options.mover = mover_choice();
   options.take_local_path = local_path;
+  options.grant_reads = read_grants;
   options.log = std::move(log);
   options.auth.kind = auth == "key" ? AuthKind::key : auth == "munge" ? AuthKind::munge : AuthKind::local;
   options.auth.keys = auth_keys;

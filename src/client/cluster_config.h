@@ -56,6 +56,7 @@ struct ClusterConfig {
   std::optional<Owner> owner;            // whom holders of a key act as; default: the servers' own ids
   bool root_squash = true;               // root on another host is nobody here
   bool local_path = true;                // clients on a server's host leave TCP for its local socket
+  bool read_grants = true;               // by TCP servers send when the client's link can take it
   std::string run_directory;             // of the servers' local sockets; default: run/ beside the file
   std::string munge_socket;              // default: libmunge's
   std::string protect = "authenticate";  // what goes by TCP: none, authenticate, encrypt

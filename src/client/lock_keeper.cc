@@ -62,7 +62,7 @@ class LockKeeper::LockRequest {
     shown_ = holder_.version();
     builder.Finish(wire::CreateLockRequest(builder, &holder_.capability(), number_,
                                            lock_.range.offset.count(), lock_.range.length.count(),
-                                           lock_.exclusive, reclaim_, left.count()));
+                                           lock_.exclusive, reclaim_, left.count(), lock_.epoch));
     if (!reclaim_) asked_on_ = channel;  // what keep() began nobody gives up
     return wire::bytes(builder);
   }

@@ -1,5 +1,6 @@
 #include "mpi/foreign_file.h"
 
+#include <fmt/format.h>
 #include <sys/xattr.h>
 
 #include <algorithm>
@@ -9,15 +10,19 @@
 #include <utility>
 
 #include "layout/lustre.h"
+#include "layout/view_range.h"
 #include "mpi/errors.h"
 #include "mpi/genuine.h"
 #include "mpi/info.h"
 #include "mpi/library.h"
+#include "parallel/staggered.h"
+#include "parallel/typed_memory.h"
 
 namespace tutti::mpi {
 namespace {
 
 constexpr const char* kPlanHint = "tutti_collective";
+constexpr const char* kOrderHint = "tutti_target_order";
 
 HintList all_hints(MPI_Info info) {
   HintList list = hints_of(info);
@@ -76,7 +81,9 @@ void each_stretch(std::span<const Extent> file, Memory memory, Move move) {
 bool ForeignFile::asked_for(MPI_Info info) {
   const HintList list = all_hints(info);
   const std::string* plan = value_of(list, kPlanHint);
-  return plan != nullptr && check_collective_plan(*plan).ok();
+  const std::string* order = value_of(list, kOrderHint);
+  return (plan != nullptr && check_collective_plan(*plan).ok()) ||
+         (order != nullptr && make_target_order(*order).ok());
 }
 
 std::unique_ptr<ForeignFile> ForeignFile::make(Runtime& runtime, MPI_Comm comm, const std::string& name,
@@ -85,13 +92,18 @@ std::unique_ptr<ForeignFile> ForeignFile::make(Runtime& runtime, MPI_Comm comm, 
   std::unique_ptr<ForeignFile> file(new ForeignFile(runtime, amode, handle));
   const Status prepared = file->prepare(comm, name, all_hints(info));
   if (prepared.ok()) {
-    if (file->group_->rank() == 0)
-      runtime.log().info("{}: collective calls by {}, {} stripes of {}", name, file->options_.plan,
-                         file->layout_.stripe_count, to_string(file->layout_.stripe_size));
+    if (file->group_->rank() == 0) runtime.log().info("{}: {}", name, file->describe());
     return file;
   }
-  runtime.log().info("{}: collective calls are the MPI library's: {}", name, prepared.to_string());
+  runtime.log().info("{}: all calls are the MPI library's: {}", name, prepared.to_string());
   return nullptr;
+}
+
+std::string ForeignFile::describe() const {
+  std::string text = fmt::format("collective calls by {}, {} stripes of {}", options_.plan,
+                                 layout_.stripe_count, to_string(layout_.stripe_size));
+  if (order_) text += fmt::format(", servers in the order of {}", order_->name());
+  return text;
 }
 
 Status ForeignFile::prepare(MPI_Comm comm, const std::string& name, const HintList& list) {
@@ -106,6 +118,14 @@ Status ForeignFile::prepare(MPI_Comm comm, const std::string& name, const HintLi
   runtime_.report_hints(*group_, apply_hints(agreed, hints));
   Status known = find_striping(name, hints);
   options_ = hints.options();
+  plan_named_ = value_of(agreed, kPlanHint) != nullptr;
+  if (!hints.visit.order.empty()) {
+    // Nobody measures these servers: auto is its first choice.
+    auto order = make_target_order(hints.visit.order.starts_with("auto") ? "hash" : hints.visit.order);
+    if (!order.ok()) return order.status();
+    order_ = *std::move(order);
+  }
+  block_ = hints.visit.block > 0_B ? hints.visit.block : layout_.stripe_size;
   // Ranks that take turns would all be clients of the same objects.
   if (options_.plan.starts_with("resonant") && options_.plan.find("timing=") == std::string::npos)
     options_.plan += ";timing=never";
@@ -130,7 +150,12 @@ ForeignFile::~ForeignFile() {
   if (bytes_ != MPI_FILE_NULL) library().File_close(&bytes_);
 }
 
-// False if it is none that plans can go by.
+bool ForeignFile::view_serves() {
+  if (!view_taken_) view_serves_ = take_view();
+  view_taken_ = true;
+  return view_serves_;
+}
+
 bool ForeignFile::take_view() {
   MPI_Offset displacement = 0;
   MPI_Datatype etype = MPI_BYTE;
@@ -178,14 +203,14 @@ std::optional<int> ForeignFile::transfer(Form form, MPI_Offset offset, const Buf
   int atomic = 0;
   library().File_get_atomicity(handle_, &atomic);  // the same on all ranks
   if (atomic != 0) return std::nullopt;
-  if (!view_known_) {
-    std::array<std::int64_t, 1> unable = {take_view() ? 0 : 1};
+  if (!view_agreed_) {
+    std::array<std::int64_t, 1> unable = {view_serves() ? 0 : 1};
     const Status agreed = runtime_.run(agree(*group_, Status(), unable));
     if (!agreed.ok()) return raise(handle_, error_class(agreed));
-    view_serves_ = unable[0] == 0;
-    view_known_ = true;
+    view_serves_all_ = unable[0] == 0;
+    view_agreed_ = true;
   }
-  if (!view_serves_) return std::nullopt;
+  if (!view_serves_all_) return std::nullopt;
   if (form.pointer == FilePointer::individual) library().File_get_position(handle_, &offset);
   FileAccess access = access_of(form, offset, buffer);
   const std::int64_t wanted = access.refused.ok() ? access.bytes() : 0;
@@ -204,7 +229,78 @@ std::optional<int> ForeignFile::transfer(Form form, MPI_Offset offset, const Buf
   return raise(handle_, error_class(moved.status()));
 }
 
-Task<Result<Bytes>> ForeignFile::read_own(FileAccess /*access*/, const CollectiveOptions& /*options*/) {
+// What is wrong with a call the library says, in its own words.
+std::optional<int> ForeignFile::transfer_alone(Form form, MPI_Offset offset, const Buffer& buffer,
+                                               MPI_Status* status) {
+  if (!order_) return std::nullopt;
+  int atomic = 0;
+  library().File_get_atomicity(handle_, &atomic);
+  if (atomic != 0 || !view_serves()) return std::nullopt;
+  if (form.pointer == FilePointer::individual) library().File_get_position(handle_, &offset);
+  const FileAccess access = access_of(form, offset, buffer);
+  const auto whole = to_stagger(access);
+  if (!whole) return std::nullopt;
+  std::byte* const memory = TypedMemory(access.base, access.type, access.count).all().data();
+  Result<Bytes> moved(whole->length);
+  if (form.write) {
+    const Status written = write_staggered(*whole, memory);
+    if (!written.ok()) moved = written;
+  } else {
+    moved = read_staggered(*whole, memory);
+  }
+  const MPI_Offset passed = moved.ok() ? static_cast<MPI_Offset>(moved->count()) / view_.etype_size : 0;
+  if (form.pointer == FilePointer::individual) library().File_seek(handle_, offset + passed, MPI_SEEK_SET);
+  set_status(status, moved.ok() ? *moved : Bytes(0));
+  runtime_.note_failure(moved.status());
+  return raise(handle_, error_class(moved.status()));
+}
+
+std::optional<Extent> ForeignFile::to_stagger(const FileAccess& access) const {
+  if (!order_ || !access.refused.ok() || access.bytes() <= 0) return std::nullopt;
+  if (!TypedMemory(access.base, access.type, access.count).contiguous()) return std::nullopt;
+  const Extent whole = ViewRange(*access.view, access.data_offset, access.bytes()).bounds();
+  if (whole.length != Bytes(static_cast<std::uint64_t>(access.bytes()))) return std::nullopt;
+  const bool several = whole.offset / layout_.stripe_size != (whole.end() - 1_B) / layout_.stripe_size;
+  return several ? std::optional(whole) : std::nullopt;
+}
+
+std::vector<Extent> ForeignFile::route(Extent whole, bool write) const {
+  VisitFacts facts;
+  facts.write = write;
+  facts.rank = static_cast<std::uint32_t>(group_->rank());
+  facts.ranks = static_cast<std::uint32_t>(group_->size());
+  facts.chance = facts.rank;
+  return staggered(layout_, whole, block_, *order_, facts);
+}
+
+// Up to the last byte that was there: what lies before it in holes reads as zeros.
+Result<Bytes> ForeignFile::read_staggered(Extent whole, std::byte* to) {
+  Bytes end = whole.offset;
+  for (const Extent& part : route(whole, false)) {
+    MPI_Status status;
+    const int code = library().File_read_at(bytes_, static_cast<MPI_Offset>(part.offset.count()),
+                                            to + (part.offset - whole.offset).count(),
+                                            static_cast<int>(part.length.count()), MPI_BYTE, &status);
+    if (code != MPI_SUCCESS) return status_of(code, "read");
+    const Bytes got = bytes_in(status);
+    if (got > 0_B) end = std::max(end, part.offset + got);
+  }
+  return end - whole.offset;
+}
+
+Status ForeignFile::write_staggered(Extent whole, const std::byte* from) {
+  for (const Extent& part : route(whole, true)) {
+    const int code = library().File_write_at(
+        bytes_, static_cast<MPI_Offset>(part.offset.count()), from + (part.offset - whole.offset).count(),
+        static_cast<int>(part.length.count()), MPI_BYTE, MPI_STATUS_IGNORE);
+    if (code != MPI_SUCCESS) return status_of(code, "write");
+  }
+  return {};
+}
+
+Task<Result<Bytes>> ForeignFile::read_own(FileAccess access, const CollectiveOptions& /*options*/) {
+  if (const auto whole = to_stagger(access))
+    co_return read_staggered(*whole, TypedMemory(access.base, access.type, access.count).all().data());
   MPI_Status status;
   const Buffer& buffer = current_.buffer;
   auto* address = const_cast<void*>(buffer.address);
@@ -219,7 +315,9 @@ Task<Result<Bytes>> ForeignFile::read_own(FileAccess /*access*/, const Collectiv
   co_return bytes_in(status);
 }
 
-Task<Status> ForeignFile::write_own(FileAccess /*access*/, const CollectiveOptions& /*options*/) {
+Task<Status> ForeignFile::write_own(FileAccess access, const CollectiveOptions& /*options*/) {
+  if (const auto whole = to_stagger(access))
+    co_return write_staggered(*whole, TypedMemory(access.base, access.type, access.count).all().data());
   const Buffer& buffer = current_.buffer;
 #if MPI_VERSION >= 4
   const int code = library().File_write_at_c(handle_, current_.offset, buffer.address, buffer.count,

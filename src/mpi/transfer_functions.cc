@@ -45,9 +45,10 @@ struct GateCallEnd {
 // What we do for a file of another file system; nothing if the call is the library's.
 std::optional<int> transfer_foreign(Runtime& runtime, MPI_File fh, Form form, MPI_Offset offset,
                                     const Buffer& buffer, MPI_Status* status) {
-  if (!form.collective || form.pointer == FilePointer::shared) return std::nullopt;
-  ForeignFile* file = runtime.find_foreign(fh);
-  return file != nullptr ? file->transfer(form, offset, buffer, status) : std::nullopt;
+  ForeignFile* file = form.pointer != FilePointer::shared ? runtime.find_foreign(fh) : nullptr;
+  if (file == nullptr) return std::nullopt;
+  return form.collective ? file->transfer(form, offset, buffer, status)
+                         : file->transfer_alone(form, offset, buffer, status);
 }
 
 bool takes_turn(const Form& form) { return form.write && form.collective; }

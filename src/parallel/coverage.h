@@ -1,7 +1,7 @@
 // Coverage: which bytes of a buffer are wanted. Pure.
 //
 // A bit for each byte, so that runs may be noted in any order and overlap, at a cost that does not depend on how many
-// there are already.
+// there are already. What lies before the first and behind the last of them costs nothing: most of a large buffer may be wanted by nobody.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +26,8 @@ class Coverage {
   [[nodiscard]] std::uint64_t find(std::uint64_t from, std::uint64_t end, bool value) const;
 
   std::vector<std::uint64_t> words_;
+  std::uint64_t low_ = ~std::uint64_t{0};  // nothing is covered before this,
+  std::uint64_t high_ = 0;                 // nor from this on
 };
 
 }  // namespace tutti

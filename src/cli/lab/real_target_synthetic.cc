@@ -1,6 +1,6 @@
 // target-synthetic in reality: eight clients and eight servers of this host, each in a network namespace of its own, with links
 // of 20 MB/s; one block in flight per client, one transfer at a time per server. And incast: one client that reads from sixteen
-// servers over a link with a queue of 64 KiB, once from all of them at a time and once from as many as its link takes.
+// servers over a link with a queue of 64 KiB, once with grants (env/real/network/read_grants.h) and once without.
 #include <fmt/format.h>
 
 #include <csignal>
@@ -31,9 +31,11 @@ struct Setup {
   std::uint64_t queue = 4 << 20;  // of a link; deep: what is shown is order, not loss
   std::uint64_t each = 32 << 20;
   std::string policy = "fcfs;dispatch_depth=1";
+  bool grants = true;
 };
 constexpr std::uint64_t kBlock = 4 << 20;
-constexpr std::uint64_t kIncastBlock = 256 << 10;
+constexpr std::uint64_t kIncastBlock = 4
+                                       << 20;  // the default: one read of 64 MiB asks each server for a piece
 
 Status write_file(const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
@@ -106,9 +108,10 @@ class RealHosts {
       data += fmt::format("{}\"tcp:{}:7300\"", i > 0 ? ", " : "", Hosts::address(1 + i));
     const std::string text = fmt::format(
         "format = 1\nid = \"0x7a26e7\"\nmeta = \"tcp:{}:7300\"\ndata = [{}]\npolicy = \"{}\"\n"
-        "auth = \"key\"\nauth_keys = [\"auth.key\"]\nowner = \"0:0\"\nprotect = \"none\"\nlocal_path = false\n"
-        "checksums = \"off\"\n",
-        Hosts::address(0), data, setup_.policy);
+        "auth = \"key\"\nauth_keys = [\"auth.key\"]\nowner = \"0:0\"\nprotect = \"none\"\nlocal_path = "
+        "false\n"
+        "checksums = \"off\"\nread_grants = {}\n",
+        Hosts::address(0), data, setup_.policy, setup_.grants);
     for (std::size_t host = 0; host < 1 + setup_.servers + setup_.clients; ++host) {
       if (::mkdir(directory(host).c_str(), 0700) != 0) return Status::from_errno(errno, "make " + directory(host));
       TUTTI_TRY(write_file(config(host), text));
@@ -184,8 +187,10 @@ Status run_orders(int interrupt, Report& report) {
   return {};
 }
 
-Status run_incast(int interrupt, Report& report) {
-  const Setup setup{16, 1, 64 << 10, 64 << 20, "fcfs"};
+// The share of the client's link that is goodput when sixteen servers answer at once, with grants and without; two in flight beside
+// it, where the program limits itself.
+Result<double> run_incast(int interrupt, bool grants, Report& report) {
+  const Setup setup{16, 1, 64 << 10, 64 << 20, "fcfs", grants};
   RealHosts hosts(setup);
   TUTTI_TRY(hosts.start(interrupt));
   TUTTI_TRY(hosts.round("write", "hash", kIncastBlock, 2).status());
@@ -197,18 +202,17 @@ Status run_incast(int interrupt, Report& report) {
       times.push_back(*took);
     }
     const double share = static_cast<double>(setup.each) / mean_of(times) / kRate;
-    report.rows.push_back({{"part", "incast"}, {"senders_at_once", in_flight}, {"seconds", rounded_to(mean_of(times), 3)},
+    report.rows.push_back({{"part", "incast"},
+                           {"grants", grants},
+                           {"asked_at_once", in_flight},
+                           {"seconds", rounded_to(mean_of(times), 3)},
                            {"goodput_of_link", rounded_to(share, 3)}});
     return share;
   };
   const auto all = goodput(16);
   if (!all.ok()) return all.status();
-  const auto few = goodput(2);
-  if (!few.ok()) return few.status();
-  TUTTI_TRY(goodput(1).status());
-  report.figure("real_incast_goodput", rounded_to(*few, 3), {}, ">= 0.9");
-  report.figure("real_incast_goodput_without", rounded_to(*all, 3));
-  return {};
+  TUTTI_TRY(goodput(2).status());
+  return *all;
 }
 
 Result<Report> run(const Globals& /*globals*/) {
@@ -217,14 +221,22 @@ Result<Report> run(const Globals& /*globals*/) {
   if (!interrupt.ok()) return interrupt.status();
   Report report;
   report.settings = fmt::format(
-      "real: clients and servers in network namespaces with links of 20 MB/s (tbf). Order: 8 clients of 32 MiB, 8 servers, blocks "
-      "of 4 MiB, one transfer at a time per server. Incast: one client reads 64 MiB from 16 servers, queues of 64 KiB, pieces of "
-      "256 KiB. Means of {} rounds",
+      "real: clients and servers in network namespaces with links of 20 MB/s (tbf). Order: 8 clients of 32 "
+      "MiB, 8 servers, blocks "
+      "of 4 MiB, one transfer at a time per server. Incast: one client reads 64 MiB from 16 servers, queues "
+      "of 64 KiB, pieces of "
+      "4 MiB, all asked for at once. Means of {} rounds",
       kRounds);
   TUTTI_TRY(run_orders(interrupt->get(), report));
-  TUTTI_TRY(run_incast(interrupt->get(), report));
-  report.notes.push_back("first_over_hash: throughput; first principles say 0.53. A server sends only what a client has asked for: "
-                         "pieces in flight are the grants, real_incast_goodput is with two, the other with one on each server.");
+  const auto with = run_incast(interrupt->get(), true, report);
+  if (!with.ok()) return with.status();
+  const auto without = run_incast(interrupt->get(), false, report);
+  if (!without.ok()) return without.status();
+  report.figure("real_incast_goodput", rounded_to(*with, 3), {}, ">= 0.9");
+  report.figure("real_incast_goodput_without", rounded_to(*without, 3));
+  report.notes.push_back(
+      "first_over_hash: throughput; first principles say 0.53. Incast: 16 pieces are asked for at once; with "
+      "grants (read_grants, the default) servers send them as the client's link takes them.");
   return report;
 }
 

@@ -25,28 +25,37 @@ bool LocalReads::expects_more(const Piece& piece, Bytes small) {
   return std::exchange(read_before_, true) || (piece.object.front().offset == 0_B && piece.length > small);
 }
 
-bool LocalReads::read_ahead(const Piece& piece, Nanos now) {
+bool LocalReads::allowed_ahead(std::span<const Extent> extents, Bytes length, Nanos now) {
   if (!allowed_ahead()) return false;
   const auto channel = channel_.lock();
   if (channel == nullptr || channel->closed() || now >= ahead_until_) {
     forbid_ahead();
     return false;
   }
-  if (piece.length > ahead_left_) return false;
-  for (const Extent& extent : piece.object) {
-    if (extent.end() > ahead_end_) return false;
-  }
+  return length <= ahead_left_ && std::all_of(extents.begin(), extents.end(), [this](const Extent& extent) {
+           return extent.end() <= ahead_end_;
+         });
+}
+
+bool LocalReads::read_allowed(Bytes offset, Bytes length, std::span<const Segment> into) {
+  const auto got = file_->read(offset, into);
+  if (got.ok() && *got == length) return true;
+  forbid_ahead();  // cut off meanwhile: the server knows more
+  return false;
+}
+
+void LocalReads::count_allowed(Bytes length) {
+  ahead_left_ -= length;
+  unreported_ = wire::Took(unreported_.bytes() + length.count(), unreported_.reads() + 1, 0, 0);
+}
+
+bool LocalReads::read_ahead(const Piece& piece, Nanos now) {
+  if (!allowed_ahead(piece.object, piece.length, now)) return false;
   MemoryWalk walk(piece.memory);
   for (const Extent& extent : piece.object) {
-    const auto got = file_->read(extent.offset, walk.next(extent.length));
-    // Cut off meanwhile: the server knows more.
-    if (!got.ok() || *got < extent.length) {
-      forbid_ahead();
-      return false;
-    }
+    if (!read_allowed(extent.offset, extent.length, walk.next(extent.length))) return false;
   }
-  ahead_left_ -= piece.length;
-  unreported_ = wire::Took(unreported_.bytes() + piece.length.count(), unreported_.reads() + 1, 0, 0);
+  count_allowed(piece.length);
   return true;
 }
 

@@ -27,6 +27,14 @@ class LocalReads {
   [[nodiscard]] bool allowed_ahead() const { return ahead_left_ != 0_B; }
   // Reads the piece without asking, if that is allowed ahead.
   bool read_ahead(const Piece& piece, Nanos now);
+  // The same in parts, for who reads several objects in turns: whether these bytes are allowed ahead; some of them, false if
+  // they are not all there; and, when all are read, that they were.
+  [[nodiscard]] bool allowed_ahead(std::span<const Extent> extents, Bytes length, Nanos now);
+  [[nodiscard]] bool read_allowed(Bytes offset, Bytes length, std::span<const Segment> into);
+  void count_allowed(Bytes length);
+  // Whether it is worth asking for the first bytes alone, to be allowed the others: not if that was in vain lately.
+  [[nodiscard]] bool may_be_allowed(Nanos now) const { return !hopeless_ && now >= try_again_; }
+  void was_in_vain(Nanos now) { try_again_ = now + 1_s; }
   // Takes over the file that the answer speaks of, if it is another than the one we have. False if it did not come:
   // then key() is 0 from now on, and the server is to be asked again.
   bool accept(const wire::TransferReply& reply, const std::shared_ptr<Channel>& channel);
@@ -55,6 +63,7 @@ class LocalReads {
   Bytes ahead_left_;  // so many bytes; 0: nothing is allowed ahead
   Bytes ahead_end_;   // below this offset
   Nanos ahead_until_;
+  Nanos try_again_;
   wire::Took unreported_;
 };
 

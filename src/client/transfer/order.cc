@@ -26,8 +26,9 @@ Flight::Flight(const Pieces& pieces, const Layout& layout, const TargetOrder& or
       last[target] = i;
     }
     ++targets_[target].left;
-    targets_[target].bytes_left += pieces[i].length;
+    targets_[target].share += pieces[i].length;
   }
+  for (Target& target : targets_) target.bytes_left = target.share;
   for (std::size_t i = 0; i < targets_.size(); ++i) show_next(i);
 }
 

@@ -239,6 +239,8 @@ VisitFacts Sender::facts() const {
   facts.client = file.options.client;
   facts.file = file.capability.capability().file();
   facts.write = sending_.write;
+  for (std::uint32_t slot = 0; slot < file.layout().stripe_count && !facts.rotational; ++slot)
+    facts.rotational = file.servers.of(slot).rotational();
   facts.rank = file.rank;
   facts.ranks = file.ranks;
   // The client's own for all its transfers: where it begins must not change between them.

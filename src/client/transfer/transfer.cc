@@ -17,10 +17,14 @@ constexpr int kMostAttempts = 16;
 // Of a call that servers put in the order of their disks: small enough that the parts of all who take part alternate.
 constexpr Bytes kDirectedPiece = 256_KiB;
 constexpr std::size_t kPrefetchExtents = 1024;  // in one message
-// A write of so many bytes, and so many rounds of stripes, is begun with one round if that may bring leave to write the rest
-// without asking. Where it does not, the round is written twice: it must be a small part.
+// A transfer of so many bytes, and so many rounds of stripes, is begun with one round if that may bring leave to do the rest
+// without asking. Where it does not, the round is moved twice: it must be a small part.
 constexpr Bytes kWorthAGrant = 2_MiB;
 constexpr std::uint64_t kRoundsWorthAGrant = 32;
+
+// So many runs of one object are read in the order of the file, in turns with those of the others: the memory that they fill
+// is then filled from its begin to its end, which is faster than once for each server.
+constexpr std::size_t kManyRuns = 16;
 
 // A stripe on every server of the file.
 Bytes one_round(const Layout& layout) { return layout.stripe_size * layout.stripe_count; }
@@ -101,19 +105,41 @@ class Transfer {
 
   // Whether a grant, which costs a small request, would be worth it.
   [[nodiscard]] bool may_be_granted() {
-    if (!suits_local_writes() || length() < kWorthAGrant ||
-        length() < one_round(file_.layout()) * kRoundsWorthAGrant) {
-      return false;
-    }
+    if (write_ ? !suits_local_writes() : !has_many_runs()) return false;
+    if (length() < std::max(kWorthAGrant, one_round(file_.layout()) * kRoundsWorthAGrant)) return false;
     const Nanos now = file_.env.clock.steady();
     return std::all_of(shares_.begin(), shares_.end(), [&](const Share& share) {
       const ServerSession& server = file_.servers.of(share.slot);
       return server.connected() && server.channel()->connection().takes_files() &&
-             local(share).may_be_allowed(now);
+             (write_ ? local(share).may_be_allowed(now) : reads(share).may_be_allowed(now));
     });
   }
   void was_not_granted() {
-    for (const Share& share : shares_) local(share).was_in_vain(file_.env.clock.steady());
+    const Nanos now = file_.env.clock.steady();
+    for (const Share& share : shares_) {
+      if (write_) {
+        local(share).was_in_vain(now);
+      } else {
+        reads(share).was_in_vain(now);
+      }
+    }
+  }
+
+  // Whether all of it is read, without asking, in the order of the file.
+  bool read_in_order(std::span<const Extent> extents, std::span<const Segment> memory) {
+    if (!has_many_runs()) return false;
+    const Nanos now = file_.env.clock.steady();
+    for (const Share& share : shares_) {
+      if (!reads(share).allowed_ahead(share.object, share.length, now)) return false;
+    }
+    const bool whole = for_each_stripe(
+        file_.layout(), extents, memory,
+        [this](std::uint32_t slot, Bytes offset, Bytes length, std::span<const Segment> into) {
+          return file_.local_reads[slot].read_allowed(offset, length, into);
+        });
+    if (!whole) return false;
+    for (const Share& share : shares_) reads(share).count_allowed(share.length);
+    return true;
   }
 
   // Whether all of it is written, without asking.
@@ -201,7 +227,13 @@ class Transfer {
   }
   // What is written under a lock must be refused once that is lost, and a directed call is in the hands of the servers.
   [[nodiscard]] bool suits_local_writes() const { return lock_.number() == 0 && view_.call == nullptr; }
+  [[nodiscard]] bool has_many_runs() const {
+    return view_.call == nullptr && std::any_of(shares_.begin(), shares_.end(), [](const Share& share) {
+             return share.object.size() >= kManyRuns;
+           });
+  }
   [[nodiscard]] LocalWrites& local(const Share& share) { return file_.local_writes[share.slot]; }
+  [[nodiscard]] LocalReads& reads(const Share& share) { return file_.local_reads[share.slot]; }
 
   StripedFile& file_;
   bool write_;
@@ -217,11 +249,36 @@ class Transfer {
 
 }  // namespace
 
+namespace {
+
+// Asks for the first bytes alone; the answers may allow the others without asking. Whether all are there and read.
+Task<Result<bool>> read_head_first(StripedFile& file, std::span<const Extent> extents,
+                                   std::span<const Segment> memory, const ViewUse& view) {
+  const Parts parts = parts_of(extents, memory, one_round(file.layout()));
+  Transfer head(file, false, view);
+  TUTTI_CO_TRY(head.split_shares(parts.head, parts.head_memory));
+  head.cut();
+  TUTTI_CO_TRY(co_await head.send());
+  if (!head.short_pieces().empty()) co_return false;
+  Transfer tail(file, false, view);
+  TUTTI_CO_TRY(tail.split_shares(parts.tail, parts.tail_memory));
+  co_return tail.read_in_order(parts.tail, parts.tail_memory);
+}
+
+}  // namespace
+
 Task<Result<Bytes>> read_extents(StripedFile& file, FileExtents extents, Segments memory, ViewUse view) {
   Transfer transfer(file, false, view);
   TUTTI_CO_TRY(transfer.split_shares(extents.list(), memory));
   if (transfer.empty()) co_return 0_B;
   if (transfer.gated()) TUTTI_CO_TRY(transfer.outcome(co_await transfer.enter()));
+  if (transfer.read_in_order(extents.list(), memory)) co_return bytes_before(Bytes::max(), extents.list());
+  if (transfer.may_be_granted()) {
+    const Result<bool> all = co_await read_head_first(file, extents.list(), memory, view);
+    if (!all.ok()) co_return transfer.outcome(all.status());
+    if (*all) co_return bytes_before(Bytes::max(), extents.list());
+    transfer.was_not_granted();
+  }
   transfer.cut();
   if (!transfer.read_ahead()) TUTTI_CO_TRY(transfer.outcome(co_await transfer.send()));
   ShortPieces missing = transfer.short_pieces();

@@ -160,6 +160,7 @@ Task<void> FaultSaboteur::cut(NodeId a, NodeId b, Nanos length) {
 
 Task<void> FaultSaboteur::slow(NodeId a, NodeId b, Nanos length) {
   const UnderWay under_way(world_, fmt::format("link {}-{} is slow", a, b));
+  for (const NodeId node : {a, b}) world_.slow_down(node, clock_.now() + length + 1_s);
   world_.cluster.fabric().slow(a, b, 20);
   world_.cluster.fabric().delay(a, b, 50_ms);
   co_await clock_.sleep(length);
@@ -170,6 +171,7 @@ Task<void> FaultSaboteur::slow(NodeId a, NodeId b, Nanos length) {
 // What it says arrives when it goes on, and nothing reaches it before.
 Task<void> FaultSaboteur::pause(NodeId client, Nanos length) {
   const UnderWay under_way(world_, fmt::format("client node {} is paused", client));
+  world_.slow_down(client, clock_.now() + length * 2);
   const auto others = static_cast<NodeId>(world_.cluster.fabric().size());
   for (NodeId other = 0; other < others; ++other) {
     if (other != client) world_.cluster.fabric().delay(client, other, length);

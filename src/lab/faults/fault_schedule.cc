@@ -30,6 +30,22 @@ void FaultWorld::lost(WatchedFile& file, std::uint32_t server) {
   file.oracle->power_lost(server);
 }
 
+void FaultWorld::slow_down(NodeId node, Nanos until) {
+  arrives_by_[node] = std::max(arrives_by_[node], until);
+}
+
+void FaultWorld::leave_in_doubt(FileOracle& oracle, FileOracle::OperationId id, NodeId node) {
+  doubts_.push_back({std::max(now(), arrives_by_[node]) + kService, &oracle, id});
+}
+
+void FaultWorld::end_doubts(bool all) {
+  std::erase_if(doubts_, [&](const Doubt& doubt) {
+    if (!all && doubt.until > now()) return false;
+    doubt.oracle->end(doubt.id, false);
+    return true;
+  });
+}
+
 namespace {
 
 constexpr Nanos kRunLimit = 3600_s;    // of virtual time for the whole work
@@ -269,6 +285,7 @@ FaultReport Schedule::run() {
     // An own client, so that nothing of the work before helps it.
     client = make_client(0);
     if (world_.outcome.ok()) {
+      world_.end_doubts(true);
       scope_.spawn(check_at_end(*client));
       run_until("the last check", kSettleLimit, [this] { return scope_.size() == 0; });
     }

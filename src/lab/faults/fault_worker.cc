@@ -39,11 +39,11 @@ std::vector<std::span<Byte>> cut_memory(std::span<Byte> buffer, Random& random) 
 
 }  // namespace
 
-// Ends an operation in the oracle; as failed, if the frame is destroyed before it is told the outcome.
+// Ends an operation in the oracle; leaves it in doubt if the frame is destroyed before it is told the outcome: its client died.
 class FaultWorker::Doubt {
  public:
-  Doubt(FileOracle& oracle, FileOracle::OperationId id, bool read = false)
-      : oracle_(oracle), id_(id), read_(read) {}
+  Doubt(const FaultWorker& worker, FileOracle& oracle, FileOracle::OperationId id, bool read = false)
+      : worker_(worker), oracle_(oracle), id_(id), read_(read) {}
   Doubt(const Doubt&) = delete;
   Doubt& operator=(const Doubt&) = delete;
   ~Doubt() {
@@ -51,7 +51,7 @@ class FaultWorker::Doubt {
     if (read_) {
       oracle_.abandon_read(id_);
     } else {
-      oracle_.end(id_, false);
+      worker_.world_.leave_in_doubt(oracle_, id_, worker_.client_.node());
     }
   }
   void settle(bool ok) {
@@ -64,6 +64,7 @@ class FaultWorker::Doubt {
   }
 
  private:
+  const FaultWorker& worker_;
   FileOracle& oracle_;
   FileOracle::OperationId id_;
   bool read_;
@@ -112,6 +113,7 @@ Task<void> FaultWorker::run() {
 }
 
 Task<void> FaultWorker::step() {
+  world_.end_doubts();
   const auto file = static_cast<std::size_t>(random_.below(world_.files.size()));
   if (random_.chance(0.1)) co_return co_await append();
   if (random_.chance(0.1)) {
@@ -229,7 +231,7 @@ Task<void> FaultWorker::write(std::size_t file) {
   const Target target = choose_target(file, *handle);
   const std::vector<Extent>& extents = target.extents;
   const auto id = watched.oracle->begin_write(extents);
-  Doubt doubt(*watched.oracle, id);
+  Doubt doubt(*this, *watched.oracle, id);
   std::vector<std::byte> buffer;
   buffer.reserve(total(extents).count());
   for (const Extent& extent : extents) {
@@ -293,7 +295,7 @@ Task<void> FaultWorker::read(std::size_t file) {
   const std::vector<Extent>& extents = target.extents;
   std::vector<std::byte> buffer(total(extents).count(), std::byte{0xee});
   const auto id = watched.oracle->begin_read(extents);
-  Doubt doubt(*watched.oracle, id, true);
+  Doubt doubt(*this, *watched.oracle, id, true);
   const std::string what = fmt::format("read {} [{}]{}", watched.path, id, text(extents));
   const Nanos began = world_.now();
   Result<Bytes> got = 0_B;
@@ -319,7 +321,7 @@ Task<void> FaultWorker::truncate(std::size_t file) {
   const WatchedFile& watched = world_.files[file];
   const Bytes length(random_.below(watched.reach.count()));
   const auto id = watched.oracle->begin_truncate(length);
-  Doubt doubt(*watched.oracle, id);
+  Doubt doubt(*this, *watched.oracle, id);
   const Nanos began = world_.now();
   const std::string what = fmt::format("truncate {} [{}] to {}", watched.path, id, length.count());
   world_.journal.add(fmt::format("lane {}: {}", lane_, what));
@@ -335,7 +337,7 @@ Task<void> FaultWorker::sync(std::size_t file) {
   const WatchedFile& watched = world_.files[file];
   const std::vector<std::uint64_t> losses = watched.losses;
   const auto id = watched.oracle->begin_sync();
-  Doubt doubt(*watched.oracle, id);
+  Doubt doubt(*this, *watched.oracle, id);
   const Nanos began = world_.now();
   const Status status = co_await handle->sync();
   doubt.settle(status.ok());
@@ -350,7 +352,7 @@ Task<void> FaultWorker::ask_size(std::size_t file) {
   if (handle == nullptr) co_return;
   const WatchedFile& watched = world_.files[file];
   const auto id = watched.oracle->begin_read({});
-  const Doubt doubt(*watched.oracle, id, true);
+  const Doubt doubt(*this, *watched.oracle, id, true);
   const Nanos began = world_.now();
   const auto size = co_await handle->size();
   const std::string what = "size of " + watched.path;
@@ -361,7 +363,7 @@ Task<void> FaultWorker::ask_size(std::size_t file) {
 Task<void> FaultWorker::stat_size(std::size_t file) {
   const WatchedFile& watched = world_.files[file];
   const auto id = watched.oracle->begin_read({});
-  const Doubt doubt(*watched.oracle, id, true);
+  const Doubt doubt(*this, *watched.oracle, id, true);
   const Nanos began = world_.now();
   const auto found = co_await client_.files().stat(watched.path);
   const Status status = found.ok() ? found->size_unknown : found.status();

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -81,6 +82,12 @@ struct FaultWorld {
   void violation(const std::string& what);
   // The data server lost what was not synced of the file.
   static void lost(WatchedFile& file, std::uint32_t server);
+  // What the node sends from now on arrives by `until` at the latest.
+  void slow_down(NodeId node, Nanos until);
+  // A client on the node died in the middle of the operation: what it had sent may take effect as long as it can arrive.
+  void leave_in_doubt(FileOracle& oracle, FileOracle::OperationId id, NodeId node);
+  // Those that cannot take effect any more have ended; all of them if it is said.
+  void end_doubts(bool all = false);
 
   SimCluster& cluster;
   Journal journal;
@@ -93,6 +100,16 @@ struct FaultWorld {
   bool store_faults = false;  // EIO and ENOSPC were injected: such errors are no surprise
   Nanos healed_at;            // when the last fault so far ended, Nanos::max() while one lasts
   int faults_under_way = 0;
+
+ private:
+  struct Doubt {
+    Nanos until;
+    FileOracle* oracle;
+    FileOracle::OperationId id;
+  };
+  static constexpr Nanos kService = 1_s;  // of what has arrived
+  std::map<NodeId, Nanos> arrives_by_;
+  std::vector<Doubt> doubts_;
 };
 
 }  // namespace tutti

@@ -70,8 +70,8 @@ void Locality::come_back(Track& track, std::uint64_t pieces, Nanos slice, Nanos 
   track.slice = slice;
 }
 
-bool Locality::begin(std::uint64_t program, std::span<const Stretch> device, std::uint64_t extents, Bytes length,
-                     const std::optional<Dedicated>& dedicated, Nanos now) {
+bool Locality::begin(std::uint64_t program, std::span<const Stretch> device, bool addresses,
+                     Bytes length, const std::optional<Dedicated>& dedicated, Nanos now) {
   const auto [found, added] = programs_.try_emplace(program);
   if (added) found->second = blank();
   Track& own = found->second;
@@ -80,8 +80,10 @@ bool Locality::begin(std::uint64_t program, std::span<const Stretch> device, std
     jump = go(all_, stretch) || jump;
     go(own, stretch);
   }
-  if (dedicated)
-    come_back(dedicated->rest ? rest_ : own, std::max(pieces(length), extents), dedicated->since, now);
+  if (!dedicated || (addresses && device.empty())) return jump;
+  Bytes asked = addresses ? 0_B : length;
+  for (const Stretch& stretch : device) asked += stretch.length;
+  come_back(dedicated->rest ? rest_ : own, pieces(asked), dedicated->since, now);
   return jump;
 }
 

@@ -9,8 +9,8 @@
 //                   the rest too, while it is its turn
 //
 // A piece is what a kernel hands to a disk at a time: a long request counts as several, each at the time when the request
-// begins, so that RD is a mean over them. Requests that are answered from memory have no gaps but count for the reuse
-// distance: the program came back.
+// begins, so that RD is a mean over them; a list of small extents is one. Requests that are answered from memory are not seen by the device: they have neither gap nor
+// reuse distance. Where nothing has an address, all count.
 //
 // What a jump costs is learnt from service times (JumpCost): no curve of the device is known here.
 #pragma once
@@ -65,9 +65,9 @@ class Locality {
 
   explicit Locality(Bytes unit = 128_KiB, double weight = 1.0 / 8) : unit_(unit), weight_(weight) {}
 
-  // A request of the program begins: so many extents that lie apart, so many bytes in all. `device`: what is not in memory of
-  // them; `dedicated` as the policy says. Returns whether the device has to jump.
-  bool begin(std::uint64_t program, std::span<const Stretch> device, std::uint64_t extents, Bytes length,
+  // A request of the program begins: so many bytes in all. `device`: what is not in memory of
+  // them, if anything has addresses; `dedicated` as the policy says. Returns whether the device has to jump.
+  bool begin(std::uint64_t program, std::span<const Stretch> device, bool addresses, Bytes length,
              const std::optional<Dedicated>& dedicated, Nanos now);
 
   [[nodiscard]] const Row& all() const { return all_.row; }

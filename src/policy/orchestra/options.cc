@@ -51,6 +51,7 @@ Result<OrchestraOptions> read_orchestra_options(const Parameters& parameters) {
   millis("interval", options.interval, 1, 60'000);
   take(parameters.choice("rotational", 0, kFlags),
        [&](std::size_t value) { options.rotational = value == 1; });
+  take(parameters.bytes("ahead", options.block_ahead(), 0_B), [&](Bytes value) { options.ahead = value; });
   take(parameters.number("dispatch_depth", options.dispatch_depth, 1, 65536),
        [&](std::uint64_t value) { options.dispatch_depth = value; });
   if (!wrong.ok()) return wrong;
@@ -69,12 +70,12 @@ std::string orchestra_name(const OrchestraOptions& options) {
   const auto percent = [](double value) { return std::lround(value * 100); };
   return fmt::format(
       "{};window={};deviation={};ratio={};seek={};weight={};unit={};slices={};by={};idle={};rest={};interval="
-      "{};rotational={};dispatch_depth={}",
+      "{};rotational={};ahead={};dispatch_depth={}",
       kOrchestrated, options.window.millis(), percent(options.deviation), percent(options.ratio),
       percent(options.seek), std::lround(options.weight * 8), options.unit.count(), kSlices.at(options.even ? 1 : 0),
       kBy.at(static_cast<std::size_t>(options.by)), kIdle.at(options.conserve ? 1 : 0),
       kRest.at(options.rest_by_window ? 1 : 0), options.interval.millis(), kFlags.at(options.rotational ? 1 : 0),
-      options.dispatch_depth);
+      options.block_ahead().count(), options.dispatch_depth);
 }
 
 }  // namespace tutti

@@ -17,10 +17,13 @@
 //                   arrival.
 //   interval        ms: of the windows of rest=window, 256
 //   rotational      true | false: of the device; follows it (see for_device() in window_options.h)
+//   ahead           bytes: blocks that are fetched ahead of programs that read forward (forward_reads.h); 0: none. Default 4MiB on
+//                   rotating disks, else 0.
 //   dispatch_depth  requests in service at once, 16
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -45,15 +48,17 @@ struct OrchestraOptions {
   bool rest_by_window = false;
   Nanos interval = 256_ms;
   bool rotational = false;
+  std::optional<Bytes> ahead;  // nothing: as the device is
   std::uint64_t dispatch_depth = 16;
 
+  [[nodiscard]] Bytes block_ahead() const { return ahead.value_or(rotational ? 4_MiB : 0_B); }
   // What a jump costs before anything is known of it.
   [[nodiscard]] Nanos first_jump() const { return rotational ? 8_ms : 100_us; }
 };
 
 inline constexpr std::string_view kOrchestraParameters[] = {
     "window", "deviation", "ratio", "seek",     "weight",     "unit",          "slices",
-    "by",     "idle",      "rest",  "interval", "rotational", "dispatch_depth"};
+    "by",     "idle",      "rest",  "interval", "rotational", "ahead", "dispatch_depth"};
 inline constexpr std::string_view kOrchestrated = "orchestrated";
 Result<OrchestraOptions> read_orchestra_options(const Parameters& parameters);
 // Of a policy's text, "orchestrated;window=250". Code::not_found if it is another policy's.

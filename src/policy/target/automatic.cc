@@ -1,12 +1,15 @@
 // auto: what a user gets.
 //
+// A small transfer goes all at once in the order of the file: it waits for messages, not for servers, and whoever reads at the end
+// of a file that grows should find it without holes.
 // Servers that have their objects in memory are as fast as their cards. A write to them goes in the order of `load` with all that
 // may be in flight: whoever is held up at one server is served by another. Of a read two pieces are under way, or as many small ones as
-// make a `window`: more senders than the client's card can take in would make each other late.
+// make a `window`: more senders than the client's card can take in would make each other late. They go in the order of `hash`, by `load`
+// if shares are unequal.
 // On a device a write is one stream at a time: servers with one (which tell no pace), and those that have not answered yet, get one
 // piece each, in the order of `hash`. If its shares are unequal and it is one rank's of several, it has two pieces under way as long as others are
 // there: popular devices would otherwise go back and forth between the streams of all ranks. A read has all that may be in flight; a
-// device puts in order what it has. It is drawn whose piece is next if there are more than that, so that clients which began
+// device puts in order what it has. It is drawn whose piece is next if there are more than that, or disks rotate, so that clients which began
 // together do not come to all devices at the same time.
 #include <fmt/format.h>
 
@@ -22,6 +25,7 @@ namespace {
 
 constexpr std::string_view kParameters[] = {"window"};
 constexpr Bytes kWindow = 8_MiB;
+constexpr Bytes kSmall = 1_MiB;
 
 class AutomaticOrder : public TargetOrder {
  public:
@@ -31,22 +35,36 @@ class AutomaticOrder : public TargetOrder {
   }
   std::optional<std::size_t> next(std::span<const Target> targets, const VisitFacts& facts,
                                   VisitState& state) const override {
+    if (small(targets)) return in_turn(targets);
     std::uint64_t devices = 0;
     for (const Target& target : targets) devices += target.open && is_device(target) ? 1 : 0;
     if (devices > 0 && facts.write) return next_write(targets, facts, state);
     if (devices > 0) return next_read(targets, devices, facts, state);
-    const auto chosen = next_by_load(targets, facts);
-    if (facts.write || state.pieces < at_once(targets)) return chosen;
-    return std::nullopt;
+    if (facts.write) return next_by_load(targets, facts);
+    if (state.pieces >= at_once(targets)) return std::nullopt;
+    return unequal(targets) ? next_by_load(targets, facts) : next_by_hash(targets, facts, state);
   }
 
  private:
   static bool is_device(const Target& target) { return !target.known || target.service == Nanos(); }
 
-  // Pieces of a read from memory: two, or more small ones.
+  static bool small(std::span<const Target> targets) {
+    Bytes all;
+    for (const Target& each : targets) all += each.share;
+    return all <= kSmall;
+  }
+  static std::optional<std::size_t> in_turn(std::span<const Target> targets) {
+    std::optional<std::size_t> best;
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      if (targets[i].open && (!best || targets[i].sent < targets[*best].sent)) best = i;
+    }
+    return best;
+  }
+
+  // Pieces of a read from memory: two, or more small ones. The same from its begin to its end: clients that keep step would lose it.
   [[nodiscard]] std::uint64_t at_once(std::span<const Target> targets) const {
     Bytes longest = 1_B;
-    for (const Target& each : targets) longest = std::max(longest, each.left > 0 ? each.next : 0_B);
+    for (const Target& each : targets) longest = std::max(longest, each.share / (each.left + each.sent));
     return std::max<std::uint64_t>((window_ + longest - 1_B) / longest, 2);
   }
 
@@ -66,14 +84,11 @@ class AutomaticOrder : public TargetOrder {
   }
   // Whether one share is more than twice as large as another.
   static bool unequal(std::span<const Target> targets) {
-    Bytes longest;
-    for (const Target& each : targets) longest = std::max(longest, each.next);
     Bytes least = Bytes::max();
     Bytes most;
     for (const Target& each : targets) {
-      const Bytes share = each.bytes_left + longest * each.sent;  // those that were sent were whole blocks
-      least = std::min(least, share);
-      most = std::max(most, share);
+      least = std::min(least, each.share);
+      most = std::max(most, each.share);
     }
     return most > least * 2;
   }
@@ -87,12 +102,12 @@ class AutomaticOrder : public TargetOrder {
     return landed >= 2;
   }
 
-  // All at once in the order of hash if there is room for all, otherwise each drawn.
+  // All at once in the order of hash if there is room for all, otherwise each drawn. On rotating disks always drawn.
   static std::optional<std::size_t> next_read(std::span<const Target> targets, std::uint64_t devices,
                                               const VisitFacts& facts, VisitState& state) {
     std::uint64_t pieces = 0;
     for (const Target& each : targets) pieces += each.left + each.sent;
-    if (pieces > kMostInFlight) return drawn(targets, devices, facts, state);
+    if (facts.rotational || pieces > kMostInFlight) return drawn(targets, devices, facts, state);
     std::optional<std::size_t> best;
     const auto place = [&](const Target& each) {
       return std::pair(each.sent, steps_from_start(facts, each.slot));

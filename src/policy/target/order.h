@@ -28,6 +28,7 @@ struct Target {
   std::uint32_t sent = 0;    // that are
   std::uint32_t in_flight = 0;
   bool open = false;  // has a piece left, and may have one more in flight
+  Bytes share;        // of all its pieces
   Bytes bytes_left;   // of the pieces that are not sent yet
   Bytes next;         // of the next piece: its length
   Bytes offset;       // and where in the file it begins
@@ -43,6 +44,7 @@ struct VisitFacts {
   std::uint64_t client = 0;
   std::uint64_t file = 0;
   bool write = false;
+  bool rotational = false;    // servers of the file have rotating disks
   std::uint32_t servers = 1;  // of the file
   std::uint32_t rank = 0;     // of the client among `ranks`, dense
   std::uint32_t ranks = 0;    // 0: the client has no rank
@@ -73,7 +75,7 @@ class TargetOrder {
                                           VisitState& state) const = 0;
 };
 
-inline constexpr std::string_view kDefaultTargetOrder = "alternate";
+extern const std::string_view kDefaultTargetOrder;
 // Of a schedule block.
 inline constexpr Bytes kLeastBlock = 4_KiB;
 inline constexpr Bytes kMostBlock = 8_MiB;

@@ -12,6 +12,8 @@ constexpr Registry<TargetOrder> kRegistry("target order", kOrders);
 
 }  // namespace
 
+constinit const std::string_view kDefaultTargetOrder = "alternate";
+
 std::vector<std::string> target_order_names() { return kRegistry.names(); }
 
 Result<std::unique_ptr<TargetOrder>> make_target_order(std::string_view text) { return kRegistry.make(text); }

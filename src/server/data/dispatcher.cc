@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "env/combine.h"
+#include "policy/orchestra/options.h"
 #include "server/data/era.h"
 #include "server/data/status_reply.h"
 
@@ -104,7 +105,14 @@ Dispatcher::Dispatcher(const Env& env, Store& store, std::unique_ptr<RequestPoli
       ask_again_(*this),
       serve_overdue_(*this),
       scope_(env.clock.executor()) {
+  follow_policy();
+}
+
+void Dispatcher::follow_policy() {
   statistics_.follow(policy_->name());
+  const auto options = read_orchestra_options(policy_->name());
+  // What is in memory need not be fetched.
+  forward_ = ForwardReads(options.ok() && !traits_.in_memory ? options->block_ahead() : 0_B);
 }
 
 void Dispatcher::add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, Nanos request_time,
@@ -172,7 +180,7 @@ Task<void> Dispatcher::pull_early(Transfer& transfer) {
 
 void Dispatcher::change_policy(std::unique_ptr<RequestPolicy> policy) {
   policy_ = std::move(policy);
-  statistics_.follow(policy_->name());
+  follow_policy();
   ++generation_;
   ask_again_.disarm();
   const Nanos now = env_.clock.now();
@@ -262,7 +270,8 @@ Task<void> Dispatcher::serve(Turn turn) {
     turn.stalled = !came.ok();
   }
   if (turn.stalled) co_return park(turn);
-  if (transfer.inside_reply) transfer.inside.resize(transfer.length.count());
+  // Cleared: what the object does not have goes out as zeros.
+  if (transfer.inside_reply) transfer.inside.assign(transfer.length.count(), std::byte{0});
   if (transfer.status.ok()) {
     Status status;
     if (turn.begin == 0_B && turn.end == transfer.length) {
@@ -347,12 +356,21 @@ Dispatcher::Turn Dispatcher::start_turn(Transfer& transfer, Bytes quantum, Nanos
   transfer.session->task_began();
   accounting_.started(transfer.account, now);
   if (transfer.work == Work::transfer && !cold && turn.begin == 0_B) {
+    std::optional<Extent> ahead;
+    if (!transfer.write)
+      ahead = forward_.read(transfer.request.application, transfer.object.value, transfer.extents);
     transfer.way =
-        statistics_.started(transfer.request.application, transfer.object, transfer.extents, transfer.write,
+        statistics_.started(transfer.request.application, transfer.object, transfer.extents, transfer.write, ahead,
                             policy_->dedicated(transfer.request.application, now), now);
     transfer.began = now;
+    // Behind the statistics: they ask what is in memory already.
+    if (ahead) scope_.spawn(fetch_ahead(transfer.object, *ahead));
   }
   return turn;
+}
+
+Task<void> Dispatcher::fetch_ahead(ObjectId object, Extent extent) {
+  co_await store_.prefetch(object, {&extent, 1});
 }
 
 // The store is done with the turn; the network may not be.

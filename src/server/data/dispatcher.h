@@ -18,6 +18,7 @@
 #include "env/env.h"
 #include "env/scope.h"
 #include "env/store.h"
+#include "policy/orchestra/forward_reads.h"
 #include "policy/request/policy.h"
 #include "server/data/accounting.h"
 #include "server/data/backlog.h"
@@ -42,6 +43,9 @@ struct DispatcherLimits {
   Nanos stall = 10_ms;           // for so long a turn waits for a client whose bytes do not move
   Nanos transfer_limit = 300_s;  // and so long a transfer waits for it in all
   std::size_t sending = 16;      // reads whose bytes are on the network while the store serves the next
+  // For so long one of those places waits for a client that takes nothing. Longer than a turn: who shares a link with all the
+  // others moves 64 KiB only when each of them has.
+  Nanos send_stall = 50_ms;
 };
 
 class Dispatcher {
@@ -138,6 +142,9 @@ class Dispatcher {
   Task<void> sync(Turn turn);
   Task<void> truncate(Turn turn);
   Task<void> prefetch(Turn turn);
+  // What comes behind a read, because its program reads forward.
+  Task<void> fetch_ahead(ObjectId object, Extent extent);
+  void follow_policy();
   Task<void> pull_early(Transfer& transfer);
   // Between the store and the client, or the memory of the transfer.
   Task<Status> move_bytes(Turn& turn, std::span<const Extent> extents);
@@ -208,6 +215,7 @@ class Dispatcher {
   Totals totals_;
   std::optional<Advice> advice_;
   Accounting accounting_;
+  ForwardReads forward_;
   Statistics statistics_;
   RecentRate rate_;
   Backlog backlog_;

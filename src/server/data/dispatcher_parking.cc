@@ -46,10 +46,12 @@ Task<Status> Dispatcher::pull_in_time(Transfer& transfer, Bytes at, Places into)
 Task<Status> Dispatcher::push(Transfer& transfer, ConstPlaces from, Bytes at) {
   ClientSession& session = *transfer.session;
   Connection& connection = *session.connection;
-  if (session.pace.unread == 0) {
-    Status status = co_await with_timeout(
-        env_.clock, limits_.stall, connection.push(from, transfer.region, at), "push", HasMoved(connection));
+  if (session.pace.unread == 0 && !session.pace.slow(env_.clock.now())) {
+    Status status =
+        co_await with_timeout(env_.clock, limits_.send_stall, connection.push(from, transfer.region, at),
+                              "push", HasMoved(connection));
     if (status.code() != Code::timed_out) co_return status;
+    session.pace.stalled(env_.clock.now());
   }
   const Bytes length(length_of(from));
   if (!parked_bytes_.room(length))

@@ -3,8 +3,8 @@
 // A turn is held only while bytes move. When those of a write do not come for kStall, or come from a client that was too
 // slow a short time ago, the transfer is parked: it gives its turn back, leaves the policy, and its next kPiece bytes are
 // pulled into memory; with them it stands in line again. A read gives its turn back anyway; what its client does not take
-// is copied, and sent when it does, and the client's other reads are parked until then. A parked client has the time of
-// DispatcherLimits::transfer_limit; then it loses the connection.
+// for DispatcherLimits::send_stall is copied, and sent when it does, and the client's other reads are parked until then. A
+// parked client has the time of DispatcherLimits::transfer_limit; then it loses the connection.
 #pragma once
 
 #include <algorithm>

@@ -33,7 +33,8 @@ void Statistics::note_stretch(ObjectId object, Extent extent, bool write) {
 }
 
 Statistics::Way Statistics::started(std::uint64_t application, ObjectId object, std::span<const Extent> extents,
-                                    bool write, const std::optional<Dedicated>& dedicated, Nanos now) {
+                                    bool write, const std::optional<Extent>& ahead,
+                                    const std::optional<Dedicated>& dedicated, Nanos now) {
   if (!wanted_) return Way::none;
   stretches_.clear();
   Bytes length;
@@ -41,10 +42,9 @@ Statistics::Way Statistics::started(std::uint64_t application, ObjectId object, 
   if (has_addresses()) {
     for (const Extent& extent : extents.first(std::min(extents.size(), kMostExtents)))
       note_stretch(object, extent, write);
+    if (ahead) note_stretch(object, *ahead, false);
   }
-  // Pieces that lie apart are asked for one by one.
-  const bool jump = locality_.begin(application, stretches_, std::max<std::uint64_t>(extents.size(), 1), length,
-                                    dedicated, now);
+  const bool jump = locality_.begin(application, stretches_, has_addresses(), length, dedicated, now);
   if (stretches_.empty()) return Way::none;
   return jump ? Way::far : Way::near;
 }

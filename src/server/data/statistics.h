@@ -45,9 +45,9 @@ class Statistics {
   void arrived() {
     if (wanted_) news_.set();
   }
-  // A request is started: these bytes of the object. `dedicated`: see RequestPolicy.
+  // A request is started: these bytes of the object, and what is fetched ahead because of it. `dedicated`: see RequestPolicy.
   Way started(std::uint64_t application, ObjectId object, std::span<const Extent> extents, bool write,
-              const std::optional<Dedicated>& dedicated, Nanos now);
+              const std::optional<Extent>& ahead, const std::optional<Dedicated>& dedicated, Nanos now);
   // The store is done with what began `then`.
   void ended(ObjectId object, Way way, Bytes bytes, bool write, Nanos then, Nanos now);
 

@@ -35,6 +35,7 @@
 #include <vector>
 
 #include "base/extent.h"
+#include "base/raw_bytes.h"
 #include "env/frame_pool.h"
 #include "env/network.h"
 #include "env/store.h"
@@ -88,7 +89,7 @@ struct LocalAccess {
 struct TransferLists {
   std::vector<Extent> extents;
   Region region;
-  std::vector<std::byte> inside;  // the bytes of a small read, or of a write that were pulled before its turn
+  RawBytes inside;  // the bytes of a small read, or of a write that were pulled before its turn
 };
 
 // Its memory comes from the pool of coroutine frames, as it comes and goes with those that serve it.

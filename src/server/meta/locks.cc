@@ -22,6 +22,9 @@ constexpr Nanos kLongestWait = 3600_s;
 constexpr Nanos kRemembered = 600_s;
 constexpr std::size_t kMostLost = 4096;
 
+// Between the epoch and the oldest one in the record.
+constexpr char kOldest = ':';
+
 // Takes the next number from the text; nothing at its end.
 std::optional<std::uint64_t> next_number(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
@@ -68,6 +71,11 @@ Status Locks::open() {
     marked_ = mark->has_value();
     std::string_view text = marked_ ? std::string_view(**mark) : std::string_view();
     const std::uint64_t last = next_number(text).value_or(0);
+    oldest_ = last;
+    if (text.starts_with(kOldest)) {
+      text.remove_prefix(1);
+      oldest_ = next_number(text).value_or(last);
+    }
     while (const auto client = next_number(text)) {
       const auto number = next_number(text);
       if (!number) break;
@@ -97,9 +105,11 @@ Task<void> Locks::end_grace() {
 // The epoch, and the lost locks that others have got: who had one may not hear of it before a restart, and must not have it
 // again after that.
 Task<Status> Locks::mark() {
-  while (recorded_ < taken_) {
+  for (;;) {
+    const std::uint64_t oldest = env_.clock.now() < grace_end_ ? oldest_ : epoch_;
+    if (recorded_ >= taken_ && recorded_oldest_ == oldest) co_return Status();
     const std::uint64_t known = taken_;
-    std::string text = std::to_string(epoch_);
+    std::string text = fmt::format("{}{}{}", epoch_, kOldest, oldest);
     for (const LostLock& each : lost_) {
       if (each.taken) text += fmt::format(" {} {}", each.client, each.number);
     }
@@ -107,8 +117,8 @@ Task<Status> Locks::mark() {
     TUTTI_CO_TRY(co_await kv_.update(std::move(body)));
     marked_ = true;
     recorded_ = std::max(recorded_, known);
+    recorded_oldest_ = oldest;
   }
-  co_return Status();
 }
 
 std::uint64_t Locks::join(std::uint32_t uid, std::uint64_t client) {
@@ -165,7 +175,9 @@ Task<Status> Locks::acquire(std::uint64_t session, LockAsk ask) {
     if (table_.granted(name)) co_return Status();  // whoever is not sure asks
     TUTTI_CO_TRY(co_await mark());
     if (table_.granted(name)) co_return Status();  // twice at once, for two who are not sure
-    if (now >= grace_end_ || !table_.free(ask.inode, ask.range) || table_.contains(name) || was_taken(name))
+    const bool old = ask.epoch < oldest_ || ask.epoch > epoch_;
+    if (now >= grace_end_ || old || !table_.free(ask.inode, ask.range) || table_.contains(name) ||
+        was_taken(name))
       co_return Status(Code::stale, "the lock was given up when the connection was lost");
     if (table_.size_of(session) >= kMaxLocks) co_return Status(Code::stale, "too many locks");
     table_.add(ask.inode, name, ask.range);

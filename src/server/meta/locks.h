@@ -3,7 +3,8 @@
 // A lock belongs to a session and goes with it, or when the same client opens its next session. A holder that has
 // said nothing for the lease loses its locks to whoever waits for them. Nothing is stored but whether there may be
 // locks, and which ones others have got since: after a restart holders have the grace to ask for theirs again before anybody
-// else is granted one.
+// else is granted one. Whoever was away for the whole of a grace has lost his, also after the next restart: a start is an
+// epoch, and the oldest one whose locks nobody else can have got is stored too.
 //
 // Locks that were not given back are remembered for a while: whoever is granted the same bytes has the data servers refuse
 // what is still asked for under them (server/fence.h).
@@ -29,6 +30,7 @@ struct LockAsk {
   std::uint64_t number = 0;
   LockRange range;
   bool reclaim = false;
+  std::uint64_t epoch = 0;  // of a reclaim: in which it was last known to be held
   Nanos patience;
 };
 
@@ -91,6 +93,8 @@ class Locks {
   std::uint64_t taken_ = 1;     // how many lost locks others have got; the start counts too
   std::uint64_t recorded_ = 0;  // of them, those that the Kv knows, with this epoch
   std::uint64_t epoch_ = 0;
+  std::uint64_t oldest_ = 0;           // epoch of locks that may be had again during the grace
+  std::uint64_t recorded_oldest_ = 0;  // what the Kv will say of that after a restart
   Nanos forgotten_;  // when locks of earlier epochs need not be spoken of any more
   struct LostLock {
     std::uint64_t inode = 0;  // 0: before a restart

@@ -72,7 +72,7 @@ bool MetaSession::on_lock(const Frame& frame) {
     return true;
   }
   const LockAsk ask{capability.file(), request->number(), *range, request->reclaim(),
-                    Nanos(request->patience())};
+                    request->epoch(), Nanos(request->patience())};
   scope_.spawn(lock(frame.type, frame.id, what, ask));
   return true;
 }

@@ -23,7 +23,8 @@ TEST(BenchQueue, MeasuresEveryPolicyAtEveryDepth) {
   for (const char* name : {"window_rotated", "window_smallest", "window_adaptive"}) {
     EXPECT_TRUE(measured.contains(std::string(name) + "_pairs_per_second_10k")) << name;
   }
-  EXPECT_EQ(result->at("rows").size(), 2 * measured.size());
+  EXPECT_TRUE(measured.contains("statistics_nanoseconds"));  // which has no row
+  EXPECT_EQ(result->at("rows").size(), 2 * (measured.size() - 1));
 }
 
 }  // namespace

@@ -26,13 +26,34 @@ double rate(const RunSpec& spec) {
 }
 
 TEST(Orchestra, TwoProgramsWithLocalityAreFasterInSlices) {
-  const auto with = run_once(two_readers(orchestrated()));
+  const auto with = run_once(two_readers(as_the_paper()));
   ASSERT_TRUE(with.ok()) << with.status().to_string();
   EXPECT_GT(with->rate, 1.2 * rate(two_readers("fcfs")));
   EXPECT_GT(with->switches, 0U);
   for (const ProgramOutcome& program : with->programs) EXPECT_GT(program.eligible, 0.8);
   // Requests in service end within a few jumps.
   EXPECT_LT(with->drain, 0.030);
+}
+
+TEST(Orchestra, TheDefaultFetchesAheadAndKeepsUpWithALargeReadAhead) {
+  RunSpec large = two_readers("fcfs");
+  large.read_ahead = 4_MiB;
+  EXPECT_GT(rate(two_readers(orchestrated())), 0.97 * rate(large));
+  // Nor does it lose much where the processes of a program do not keep in step.
+  RunSpec free = two_readers(orchestrated());
+  for (ProgramSpec& program : free.programs) program.barrier = false;
+  RunSpec large_free = large;
+  large_free.programs = free.programs;
+  EXPECT_GT(rate(free), 0.95 * rate(large_free));
+}
+
+TEST(Orchestra, WritesThatMemoryTakesLoseNextToNothing) {
+  RunSpec spec = two_readers(orchestrated());
+  spec.length = 10_s;
+  for (ProgramSpec& program : spec.programs) program.write = true;
+  const double with = rate(spec);
+  spec.policy = "fcfs";
+  EXPECT_GT(with, 0.96 * rate(spec));
 }
 
 TEST(Orchestra, OneProgramAloneIsLeftAlone) {
@@ -46,7 +67,7 @@ TEST(Orchestra, OneProgramAloneIsLeftAlone) {
 }
 
 TEST(Orchestra, WithoutACoordinatorServersServeFirstComeFirstServed) {
-  RunSpec spec = two_readers(orchestrated(";by=addresses"));
+  RunSpec spec = two_readers(as_the_paper());
   spec.change = [](SimClusterOptions& options) { options.coordinator_alone = true; };
   spec.watch = [](SimCluster& cluster, Nanos at) {
     if (at == 1500_ms) cluster.stop_coordinator();
@@ -65,7 +86,7 @@ TEST(Orchestra, WithoutACoordinatorServersServeFirstComeFirstServed) {
 }
 
 TEST(Orchestra, ACoordinatorThatComesBackTakesOver) {
-  RunSpec spec = two_readers(orchestrated(";by=addresses"));
+  RunSpec spec = two_readers(as_the_paper());
   spec.length = 8_s;
   spec.warm = 6_s;
   spec.change = [](SimClusterOptions& options) { options.coordinator_alone = true; };
@@ -80,7 +101,7 @@ TEST(Orchestra, ACoordinatorThatComesBackTakesOver) {
 }
 
 TEST(Orchestra, AProgramThatDiesLosesItsSlice) {
-  RunSpec spec = two_readers(orchestrated(";by=addresses"));
+  RunSpec spec = two_readers(as_the_paper());
   spec.programs[1].ends = 2_s;
   spec.warm = 3500_ms;
   const auto outcome = run_once(spec);

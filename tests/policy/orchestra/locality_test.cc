@@ -10,7 +10,7 @@ constexpr Dedicated kSlice{1_s, false};
 bool begin(Locality& locality, std::uint64_t program, Bytes address, Bytes length, Nanos now = 0_s,
            std::optional<Dedicated> dedicated = {}) {
   const Stretch stretch{address, length};
-  return locality.begin(program, {&stretch, 1}, 1, length, dedicated, now);
+  return locality.begin(program, {&stretch, 1}, true, length, dedicated, now);
 }
 
 TEST(RunningAverage, NewSamplesCountSevenEighths) {
@@ -48,12 +48,21 @@ TEST(Locality, ALongRequestCountsAsSeveralPieces) {
   EXPECT_EQ(locality.program(7)->sums.distance, 512_KiB);
 }
 
-TEST(Locality, WhatIsInMemoryHasNoGapButCountsAsComingBack) {
+TEST(Locality, WhatIsInMemoryIsNotSeenByTheDevice) {
   Locality locality;
   begin(locality, 7, 0_B, 64_KiB, 1_s, kSlice);
-  locality.begin(7, {}, 1, 64_KiB, kSlice, 1_s + 3_ms);
+  locality.begin(7, {}, true, 64_KiB, kSlice, 1_s + 3_ms);
   EXPECT_EQ(locality.program(7)->sums.gaps, 0U);
-  EXPECT_EQ(locality.program(7)->sums.reuses, 1U);
+  EXPECT_EQ(locality.program(7)->sums.reuses, 0U);
+  begin(locality, 7, 64_KiB, 64_KiB, 1_s + 5_ms, kSlice);
+  EXPECT_EQ(locality.program(7)->sums.reuse, 5_ms);
+}
+
+TEST(Locality, WithoutAddressesEveryRequestCountsAsComingBack) {
+  Locality locality;
+  locality.begin(7, {}, false, 64_KiB, kSlice, 1_s);
+  locality.begin(7, {}, false, 64_KiB, kSlice, 1_s + 3_ms);
+  EXPECT_EQ(locality.program(7)->sums.gaps, 0U);
   EXPECT_EQ(locality.program(7)->sums.reuse, 3_ms);
 }
 

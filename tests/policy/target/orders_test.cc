@@ -16,7 +16,7 @@ std::vector<Target> targets(std::uint32_t count, std::uint32_t pieces = 4) {
     list[i].left = pieces;
     list[i].open = pieces > 0;
     list[i].next = 1_MiB;
-    list[i].bytes_left = 1_MiB * pieces;
+    list[i].share = list[i].bytes_left = 1_MiB * pieces;
     list[i].offset = 1_MiB * i;
   }
   return list;
@@ -173,11 +173,19 @@ TEST_F(AutoOrder, SmallReadsGoToAllServersAtOnce) {
 
 TEST_F(AutoOrder, OfLargeReadsNoMoreThanAWindowIsUnderWay) {
   in_memory();
-  for (Target& each : list_) each.next = 4_MiB;
+  for (Target& each : list_) each.next = 4_MiB, each.share = 32_MiB;
   state_.pieces = 1;
   EXPECT_TRUE(next(false).has_value()) << "two pieces in any case";
   state_.pieces = 2;
   EXPECT_FALSE(next(false).has_value());
+}
+
+TEST_F(AutoOrder, HowManyPiecesOfAReadAreUnderWayDoesNotChangeBeforeItsEnd) {
+  list_ = targets(4, 1);
+  in_memory();
+  for (Target& each : list_) each.sent = 1, each.share = 8_MiB, each.next = each.bytes_left = 1_KiB;
+  state_.pieces = 2;
+  EXPECT_FALSE(next(false).has_value()) << "what is left of each is small";
 }
 
 TEST_F(AutoOrder, WritesToMemoryHaveAllThatMayBeInFlight) {
@@ -201,7 +209,7 @@ TEST_F(AutoOrder, AWriteHasOnePieceOnEachDevice) {
 }
 
 TEST_F(AutoOrder, OfUnequalWritesToDevicesTwoPiecesAreUnderWayWhileOthersAreThere) {
-  list_[1].bytes_left = 20_MiB;
+  list_[1].share = list_[1].bytes_left = 20_MiB;
   for (Target& each : list_) each.known = true;
   state_.pieces = 2;
   EXPECT_TRUE(next(true).has_value()) << "a client without a group may be alone";
@@ -217,6 +225,45 @@ TEST_F(AutoOrder, ReadsFromDevicesHaveAllThatMayBeInFlight) {
   for (Target& each : list_) each.known = true;
   state_.pieces = 12;
   EXPECT_TRUE(next(false).has_value());
+}
+
+TEST_F(AutoOrder, OfReadsFromMemoryEqualSharesGoByHashAndUnequalOnesByLoad) {
+  in_memory();
+  list_[0].wait = 500_ms;
+  EXPECT_EQ(next(false), 0U) << "rank 0 begins with its own";
+  list_[1].share = 20_MiB;
+  EXPECT_NE(next(false), 0U) << "the first server is busy for long";
+}
+
+TEST_F(AutoOrder, SmallTransfersGoInTheOrderOfTheFile) {
+  for (const bool memory : {false, true}) {
+    list_ = targets(4, 1);
+    for (Target& each : list_) each.share = each.next = each.bytes_left = 64_KiB;
+    if (memory) in_memory();
+    for (std::size_t i = 0; i < 4; ++i) {
+      VisitFacts facts = facts_of(4, 2, 4);
+      facts.write = true;
+      EXPECT_EQ(order_->next(list_, facts, state_), i);
+      ++list_[i].sent;
+      ++list_[i].in_flight;
+      list_[i].open = false;
+      ++state_.pieces;
+    }
+  }
+}
+
+TEST_F(AutoOrder, ReadsFromRotatingDisksAreDrawn) {
+  list_ = targets(4, 1);
+  std::set<std::size_t> begun;
+  for (std::uint64_t transfer = 0; transfer < 64; ++transfer) {
+    VisitFacts facts = facts_of(4, 0, 4);
+    facts.rotational = true;
+    facts.transfer = transfer;
+    VisitState state;
+    begun.insert(*order_->next(list_, facts, state));
+  }
+  EXPECT_EQ(begun.size(), 4U);
+  EXPECT_EQ(next(false), 0U) << "other devices: the order of hash";
 }
 
 TEST(TargetOrders, TheWindowOfAutoIsAParameter) {

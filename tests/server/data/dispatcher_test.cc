@@ -467,7 +467,7 @@ TEST_F(DispatcherTest, ManyReadsWhoseClientTakesNothingHoldUpNobody) {
   connection_->gate.reset();
   for (std::uint64_t id = 1; id <= 20; ++id) add(false, 4_KiB);
   for (std::uint64_t id = 1; id <= 20; ++id) decide({Decision::dispatch(id)});
-  wait(20_ms);
+  wait(60_ms);
   EXPECT_EQ(dispatcher_->in_service(), 0U);
   const int reads = store_.reads;
   add(false, 4_KiB);
@@ -488,6 +488,48 @@ TEST_F(DispatcherTest, ManyReadsWhoseClientTakesNothingHoldUpNobody) {
   decide({Decision::dispatch(21)});
   run();
   EXPECT_EQ(connection_->sent.size(), 21U);
+  expect_empty();
+}
+
+TEST_F(DispatcherTest, AReaderThatWaitsForItsShareOfALinkIsNotTakenForSlow) {
+  start();
+  ASSERT_TRUE(simulation_.run(fill(store_.memory, 64_KiB)));
+  connection_->gate.reset();
+  add(false, 16_KiB);
+  decide({Decision::dispatch(1)});
+  wait(40_ms);
+  add(false, 16_KiB);
+  decide({Decision::dispatch(2)});
+  EXPECT_EQ(dispatcher_->parked(), 0U);
+  connection_->gate.set();
+  run();
+  EXPECT_EQ(connection_->pushed.size(), 2U) << "each was sent once";
+  EXPECT_EQ(answered().size(), 2U);
+  expect_empty();
+}
+
+TEST_F(DispatcherTest, AReaderThatHasStalledTakesNoPlaceOnTheNetworkForAWhile) {
+  start();
+  ASSERT_TRUE(simulation_.run(fill(store_.memory, 64_KiB)));
+  connection_->gate.reset();
+  add(false, 16_KiB);
+  decide({Decision::dispatch(1)});
+  wait(60_ms);
+  connection_->gate.set();
+  run();
+  EXPECT_EQ(answered(), (std::vector<std::uint64_t>{1}));
+  connection_->gate.reset();
+  add(false, 16_KiB);
+  decide({Decision::dispatch(2)});
+  run();
+  add(false, 16_KiB);
+  decide({Decision::dispatch(3)});
+  EXPECT_EQ(dispatcher_->parked(), 1U) << "the bytes of the one before are in memory already";
+  connection_->gate.set();
+  run();
+  decide({Decision::dispatch(3)});
+  run();
+  EXPECT_EQ(answered(), (std::vector<std::uint64_t>{1, 2, 3}));
   expect_empty();
 }
 

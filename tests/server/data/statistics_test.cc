@@ -26,7 +26,7 @@ class StatisticsTest : public testing::Test {
   Statistics::Way start(std::uint64_t application, std::uint64_t object, Bytes offset,
                         std::optional<Dedicated> dedicated = {}, Nanos now = 0_s) {
     const Extent extent{offset, 64_KiB};
-    return statistics_.started(application, ObjectId{object}, {&extent, 1}, false, dedicated, now);
+    return statistics_.started(application, ObjectId{object}, {&extent, 1}, false, {}, dedicated, now);
   }
 
   Simulation simulation_{1};

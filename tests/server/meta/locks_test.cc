@@ -14,15 +14,19 @@ class MetaLocks : public MetaWorld {
   Status lock(Client& client, const wire::Capability& capability, std::uint64_t number, Nanos patience,
               bool reclaim = false) {
     Builder builder;
-    builder.Finish(
-        wire::CreateLockRequest(builder, &capability, number, 0, 100, true, reclaim, patience.count()));
-    return ask<wire::LockReply>(client, wire::Type::lock, builder);
+    builder.Finish(wire::CreateLockRequest(builder, &capability, number, 0, 100, true, reclaim,
+                                           patience.count(), epochs_[number]));
+    Status status = ask<wire::LockReply>(client, wire::Type::lock, builder);
+    if (status.ok()) epochs_[number] = last<wire::LockReply>().epoch();
+    return status;
   }
   Status unlock(Client& client, std::uint64_t number) {
     Builder builder;
     builder.Finish(wire::CreateUnlockRequest(builder, number));
     return ask<wire::StatusReply>(client, wire::Type::unlock, builder);
   }
+
+  std::map<std::uint64_t, std::uint64_t> epochs_;  // by number: in which the lock was granted last
 };
 
 TEST_F(MetaLocks, ASilentHolderLosesItsLockToWhoeverWaits) {
@@ -81,7 +85,8 @@ TEST_F(MetaLocks, AfterARestartAHolderMayAskTwiceAtOnce) {
   ASSERT_TRUE(start().ok());
   holder = connect(0, 1);
   Builder builder;
-  builder.Finish(wire::CreateLockRequest(builder, &capability, 1, 0, 100, true, true, (1_s).count()));
+  builder.Finish(
+      wire::CreateLockRequest(builder, &capability, 1, 0, 100, true, true, (1_s).count(), epochs_[1]));
   std::vector<Task<Result<Channel::Reply>>> asked;
   for (int i = 0; i < 2; ++i)
     asked.push_back(holder.channel->call(wire::request_type(wire::Type::lock), wire::bytes(builder)));
@@ -105,6 +110,46 @@ TEST_F(MetaLocks, WhatOthersHaveGotIsNotGivenBackAfterARestart) {
     gone = connect(0, 1);
     EXPECT_EQ(lock(gone, capability, 1, 1_s, true).code(), Code::stale);
   }
+}
+
+TEST_F(MetaLocks, WhoeverWasAwayForAWholeGraceHasLostHisLockAlsoAfterTheNextRestart) {
+  ASSERT_TRUE(start().ok());
+  Client away = connect(0, 1);
+  const wire::Capability capability = open_file(away);
+  ASSERT_TRUE(lock(away, capability, 1, 1_s).ok());
+  stop();
+  ASSERT_TRUE(start().ok());
+  Client other = connect(0, 2);
+  ASSERT_TRUE(lock(other, capability, 7, 100_s).ok()) << "the grace is over";
+  stop();
+  ASSERT_TRUE(start().ok());
+  other = connect(0, 2);
+  ASSERT_TRUE(lock(other, capability, 7, 1_s, true).ok());
+  ASSERT_TRUE(unlock(other, 7).ok());
+  away = connect(0, 1);
+  EXPECT_EQ(lock(away, capability, 1, 1_s, true).code(), Code::stale) << "others had it meanwhile";
+}
+
+TEST_F(MetaLocks, TwoRestartsWithinAGraceCostNobodyHisLock) {
+  ASSERT_TRUE(start().ok());
+  Client quick = connect(0, 1);
+  Client slow = connect(0, 2);
+  const wire::Capability capability = open_file(quick);
+  ASSERT_TRUE(lock(slow, capability, 1, 1_s).ok());
+  Builder builder;
+  builder.Finish(wire::CreateLockRequest(builder, &capability, 2, 200, 100, true, false, (1_s).count()));
+  ASSERT_TRUE(ask<wire::LockReply>(quick, wire::Type::lock, builder).ok());
+  epochs_[2] = last<wire::LockReply>().epoch();
+  stop();
+  ASSERT_TRUE(start().ok());
+  quick = connect(0, 1);
+  builder.Clear();
+  builder.Finish(wire::CreateLockRequest(builder, &capability, 2, 200, 100, true, true, (1_s).count(), epochs_[2]));
+  ASSERT_TRUE(ask<wire::LockReply>(quick, wire::Type::lock, builder).ok());
+  stop();
+  ASSERT_TRUE(start().ok());
+  slow = connect(0, 2);
+  EXPECT_TRUE(lock(slow, capability, 1, 1_s, true).ok());
 }
 
 TEST_F(MetaLocks, WhatNobodyElseGotIsGivenBackAfterARestart) {

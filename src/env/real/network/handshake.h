@@ -13,7 +13,7 @@
 namespace tutti {
 
 inline constexpr std::uint32_t kTransportVersion = 1;
-inline constexpr std::uint32_t kTcpVersion = 2;
+inline constexpr std::uint32_t kTcpVersion = 3;
 
 // What the handshake needs to know and tells.
 struct HandshakeContext {

@@ -1,6 +1,7 @@
 #include "env/real/network/socket_connection.h"
 
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -188,6 +189,13 @@ Task<Status> SocketConnection::pull(const Region& from, Bytes offset, Places int
 
 Task<Status> SocketConnection::push(ConstPlaces from, const Region& to, Bytes offset) {
   return closed_ || closed_unseen() ? refuse(unavailable(reason_)) : mover().push(from, to, offset);
+}
+
+// What has come and is not read yet counts: on a slow link the reader sleeps until much of a frame is there.
+std::uint64_t SocketConnection::moved() const {
+  int unread = 0;
+  if (closed_ || ::ioctl(fd_, FIONREAD, &unread) != 0) unread = 0;
+  return reader_.bulk_bytes() + writer_.bulk_bytes() + static_cast<std::uint64_t>(unread);
 }
 
 void SocketConnection::established(Peer peer, bool by_cross_memory_attach) {

@@ -37,7 +37,7 @@ class SocketConnection final : public Connection {
   Task<Status> pull(const Region& from, Bytes offset, Places into) override;
   Task<Status> push(ConstPlaces from, const Region& to, Bytes offset) override;
   [[nodiscard]] bool moves_at_once() const override { return cma_ != nullptr; }
-  [[nodiscard]] std::uint64_t moved() const override { return reader_.bulk_bytes() + writer_.bulk_bytes(); }
+  [[nodiscard]] std::uint64_t moved() const override;
 
   [[nodiscard]] bool takes_files() const override { return takes_files_; }
   bool give(std::uint64_t key, const SharedFile& file) override;
@@ -59,6 +59,8 @@ class SocketConnection final : public Connection {
     peer_is_own_ = peer_is_own;
   }
   void batch_bulk() { reader_.batch_bulk(); }
+  // What the peer sends waits for grants, which must outlive this.
+  void grant_reads(ReadGrants& grants) { socket_mover_.grant_reads(grants, fd_); }
   // From now on every frame is protected, with `sending` here and `receiving` by the peer. Not Protection::none.
   void protect(const AuthKey& sending, const AuthKey& receiving, Protection protection) {
     writer_.protect(sending, protection);

@@ -1,8 +1,12 @@
 #include "env/real/network/socket_mover.h"
 
 #include <fmt/format.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 namespace tutti {
@@ -10,6 +14,10 @@ namespace {
 
 // A peer that asks for more pieces at once than this is not one of ours.
 constexpr std::size_t kMostAnswers = 4096;
+// So much fits into a client's card whoever else sends.
+constexpr std::uint64_t kLeastGranted = 64U << 10U;
+// A peer that lets more of its regions wait is not one of ours.
+constexpr std::size_t kMostHeld = 65536;
 // Pieces of one transfer that are under way at the same time.
 constexpr std::size_t kPiecesAtOnce = 4;
 
@@ -65,7 +73,32 @@ struct SocketMover::Piece {
   Event done;
 };
 
-SocketMover::~SocketMover() = default;
+SocketMover::~SocketMover() {
+  if (grants_ == nullptr) return;
+  for (const auto& [region, exposed] : exposed_) {
+    if (exposed.counted) grants_->done(*this, region);
+  }
+}
+
+void SocketMover::grant_reads(ReadGrants& grants, int fd) {
+  grants_ = &grants;
+  fd_ = fd;
+}
+
+void SocketMover::hold(std::uint64_t region) { send_word(TransportFrame::hold, region); }
+void SocketMover::grant(std::uint64_t region) { send_word(TransportFrame::grant, region); }
+void SocketMover::send_word(TransportFrame type, std::uint64_t region) {
+  if (failed_.ok()) writer_.send(static_cast<std::uint16_t>(type), region, {}).ignore();
+}
+
+std::uint64_t SocketMover::losses() {
+  tcp_info info{};
+  socklen_t length = sizeof(info);
+  constexpr socklen_t kNeeded = offsetof(tcp_info, tcpi_rcv_ooopack) + sizeof(info.tcpi_rcv_ooopack);
+  if (!failed_.ok() || ::getsockopt(fd_, IPPROTO_TCP, TCP_INFO, &info, &length) != 0 || length < kNeeded)
+    return 0;
+  return info.tcpi_rcv_ooopack - std::exchange(losses_seen_, info.tcpi_rcv_ooopack);
+}
 
 std::uint64_t SocketMover::expose(std::span<const Segment> segments, Access access) {
   Exposed exposed;
@@ -73,15 +106,22 @@ std::uint64_t SocketMover::expose(std::span<const Segment> segments, Access acce
   exposed.access = access;
   for (const Segment& segment : segments) exposed.length += segment.length;
   if (access == Access::write) ++writable_regions_;
-  exposed_.emplace(next_region_, std::move(exposed));
-  return next_region_++;
+  const std::uint64_t region = next_region_++;
+  exposed.counted = grants_ != nullptr && access == Access::write && exposed.length >= kLeastGranted;
+  if (exposed.counted)
+    grants_->ask(*this, region);  // what it says comes before the request that names the region
+  exposed_.emplace(region, std::move(exposed));
+  return region;
 }
 
 void SocketMover::withdraw(std::uint64_t region) {
   const auto found = exposed_.find(region);
   if (found == exposed_.end()) return;
   if (found->second.access == Access::write) --writable_regions_;
+  const Exposed gone = std::move(found->second);
   exposed_.erase(found);
+  // The peer need not remember it.
+  if (gone.counted && grants_->done(*this, region)) grant(region);
   for (auto each = answers_.begin(); each != answers_.end();) {
     if (each->region != region || each->done) {
       ++each;
@@ -146,6 +186,12 @@ Task<Status> SocketMover::pull(const Region& from, Bytes offset, Places into) {
 Task<Status> SocketMover::push(ConstPlaces from, const Region& to, Bytes offset) {
   PlaceWalk<const std::byte> walk(from);
   while (!walk.done()) {
+    if (const auto held = held_.find(to.id); held != held_.end()) {
+      const std::shared_ptr<Event> granted = held->second;
+      co_await granted->wait();
+      if (!failed_.ok()) co_return failed_;
+      continue;
+    }
     const PushTarget target{to.id, offset.count() + walk.at()};
     std::vector<iovec> memory;
     std::size_t length = 0;
@@ -171,6 +217,15 @@ Status SocketMover::on_frame(const Frame& frame) {
     const auto found = waiting_.find(frame.id);
     if (found == waiting_.end()) return {};  // its operation was cancelled
     found->second->finish(code == Code::ok ? Status() : Status(code, "refused"));
+    return {};
+  }
+  if (type == TransportFrame::hold && frame.payload.empty()) {
+    if (held_.size() >= kMostHeld) return {Code::malformed, "the peer lets too many regions wait"};
+    held_.try_emplace(frame.id, std::make_shared<Event>(loop_.executor()));
+    return {};
+  }
+  if (type == TransportFrame::grant && frame.payload.empty()) {
+    if (const auto held = held_.extract(frame.id)) held.mapped()->set();
     return {};
   }
   return {Code::malformed, fmt::format("unexpected transport frame of type {}", frame.type)};
@@ -202,6 +257,7 @@ Task<void> SocketMover::answer(Answer& self, PullRequest request) {
 void SocketMover::fail(const Status& status) {
   failed_ = status;
   answers_.clear();
+  for (auto& [region, granted] : std::exchange(held_, {})) granted->set();
   for (auto& [token, piece] : waiting_) piece->finish(status);
 }
 
@@ -245,6 +301,7 @@ std::size_t SocketMover::bulk_places(std::size_t at, std::size_t length, std::sp
 }
 
 void SocketMover::end_bulk() {
+  if (incoming_.is_push && grants_ != nullptr) grants_->came(losses());
   if (incoming_.is_push) return;
   const auto found = waiting_.find(incoming_.token);
   if (found == waiting_.end()) return;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <list>
 #include <map>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -17,15 +18,21 @@
 #include "env/real/network/frame_reader.h"
 #include "env/real/network/frame_writer.h"
 #include "env/real/network/mover.h"
+#include "env/real/network/read_grants.h"
 #include "env/scope.h"
 #include "env/sync.h"
 
 namespace tutti {
 
-class SocketMover final : public Mover, public BulkSink {
+class SocketMover final : public Mover, public BulkSink, public ReadGrants::Holder {
  public:
   SocketMover(Loop& loop, FrameWriter& writer) : loop_(loop), writer_(writer) {}
   ~SocketMover() override;
+
+  // From now on large regions are filled when they are granted. `fd`: the socket.
+  void grant_reads(ReadGrants& grants, int fd);
+  void hold(std::uint64_t region) override;
+  void grant(std::uint64_t region) override;
 
   std::uint64_t expose(std::span<const Segment> segments, Access access);
   // Transfers of the region that are under way fail; its memory is not touched afterwards.
@@ -51,6 +58,7 @@ class SocketMover final : public Mover, public BulkSink {
     std::vector<Segment> segments;
     Access access = Access::read;
     std::uint64_t length = 0;
+    bool counted = false;  // it is filled while it is granted
   };
   // One piece of a pull whose answer is awaited; lives in the frame of the operation.
   struct Piece;
@@ -77,6 +85,9 @@ class SocketMover final : public Mover, public BulkSink {
   Status start_answer(std::uint64_t token, const PullRequest& request);
   Task<void> answer(Answer& self, PullRequest request);
   Status send_code(TransportFrame type, std::uint64_t token, Code code);
+  void send_word(TransportFrame type, std::uint64_t region);
+  // Packets that came out of order since the last call.
+  std::uint64_t losses();
 
   Loop& loop_;
   FrameWriter& writer_;
@@ -86,6 +97,11 @@ class SocketMover final : public Mover, public BulkSink {
   std::size_t writable_regions_ = 0;
   std::map<std::uint64_t, Exposed> exposed_;
   std::map<std::uint64_t, Piece*> waiting_;  // by token
+  ReadGrants* grants_ = nullptr;             // of the exposing end; null: everything may come at once
+  int fd_ = -1;
+  std::uint64_t losses_seen_ = 0;
+  std::map<std::uint64_t, std::shared_ptr<Event>>
+      held_;  // of the serving end: the peer's regions that are not granted yet
   std::list<Answer> answers_;
   Incoming incoming_;
 };

@@ -45,6 +45,7 @@ Task<MadeConnection> connect_tcp(SocketNetwork::Shared& shared, Address address)
       co_await greet_tcp_server(**connection, shared.authenticator, shared.options.protection,
                                 address.to_string(), shared.identity_of(address));
   if (!welcome.ok()) co_return welcome.status();
+  if (shared.options.grant_reads) (*connection)->grant_reads(shared.grants);
   const bool same_user = welcome->uid == ::geteuid() && welcome->gid == ::getegid();
   if (!shared.options.take_local_path || !welcome->same_host || welcome->local_path.empty() || !same_user) {
     co_return connection;

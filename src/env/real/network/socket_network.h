@@ -39,6 +39,8 @@ struct SocketOptions {
   // pass its words on to another. One that does not stand here is what its address says.
   std::map<std::string, std::string> identities;
   bool take_local_path = true;
+  bool grant_reads =
+      true;  // servers at TCP addresses send what was asked for when this process can take it: read_grants.h
   Log log;
 };
 

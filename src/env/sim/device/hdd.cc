@@ -77,6 +77,16 @@ bool HddModel::continues(std::uint64_t address, bool write) const {
   return moved_ && write == last_write_ && address == last_end_;
 }
 
+bool HddModel::in_cache(const Access& access, Nanos now) const {
+  if (!parameters_.reads_from_cache || access.write || last_write_ || !moved_) return false;
+  const std::uint64_t size = parameters_.read_ahead.count();
+  if (access.address <= last_end_) return access.address >= run_begin_ && last_end_ - access.address <= size;
+  const Zone& zone = zone_of(last_end_);
+  const auto idle = static_cast<std::uint64_t>(std::max(now - passed_, Nanos()).count());
+  const std::uint64_t ahead = std::min(size, idle * (zone.rate / 1'000'000U) / 1'000U);
+  return access.address - last_end_ <= std::max(ahead, zone.track_bytes / 2);
+}
+
 Nanos HddModel::positioning(std::uint64_t address, bool write, Nanos start) const {
   const Zone& zone = zone_of(address);
   const std::uint64_t cylinder = zone.first_cylinder + (address - zone.first_byte) / zone.cylinder_bytes;
@@ -93,7 +103,8 @@ Nanos HddModel::positioning(std::uint64_t address, bool write, Nanos start) cons
 Nanos HddModel::estimate(const IoDescription& request, Nanos now) const {
   if (request.flush || (cached(request) && cache_.has_room(request.length.count()))) return Nanos();
   const std::uint64_t address = wrap(request.address);
-  if (continues(address, request.write)) return Nanos();
+  const Access wanted{address, request.length.count(), request.write};
+  if (continues(address, request.write) || in_cache(wanted, now)) return Nanos();
   return positioning(address, request.write, now + parameters_.overhead);
 }
 
@@ -117,6 +128,11 @@ Nanos HddModel::serve(const IoDescription& request, Nanos now) {
     media_free_ = std::max(media_free_, now);
     return room;
   }
+  if (in_cache(wanted, now)) {
+    const std::uint64_t end = wanted.address + wanted.length;
+    if (end <= last_end_) return over_interface;
+    return std::max(read_on({last_end_, end - last_end_, false}, now), over_interface);
+  }
   if (continues(wanted.address, wanted.write)) {
     if (!wanted.write && parameters_.read_ahead > Bytes())
       return std::max(read_on(wanted, now), over_interface);
@@ -130,6 +146,7 @@ Nanos HddModel::access(const Access& access, Nanos start) {
     start += positioning(access.address, access.write, start);
   }
   if (!moved_ || access.address != last_end_) {
+    run_begin_ = access.address;
     ++motion_.jumps;
     motion_.distance +=
         Bytes(access.address > last_end_ ? access.address - last_end_ : last_end_ - access.address);

@@ -5,7 +5,8 @@
 // full-stroke times), rotation to its first byte, transfer at the rate of its zone. Addresses run from the
 // outer to the inner edge through zones of equal cylinder counts, whose rate falls linearly; head and track
 // switches are contained in the sustained rate. A read that continues the one before is spared seek and rotation: it finds
-// what the disk has read ahead meanwhile.
+// what the disk has read ahead meanwhile. With reads_from_cache so does a read of what has passed under the heads since they last
+// jumped, or soon will: requests of one neighbourhood that come in a wrong order cost no turn of the platter.
 //
 // A write is done when it is in the disk's cache, wherever it goes. The cache is bounded; it drains while nothing else is to
 // be done, and when a write finds no room, always to the place that the heads reach first. A write that is to go through, and
@@ -61,6 +62,8 @@ class HddModel final : public Device {
   // The heads begin to go there at `start`; returns when they have passed the last byte.
   Nanos access(const Access& access, Nanos start);
   Nanos read_on(const Access& access, Nanos now);
+  // Whether a read begins in the disk's cache, or so little ahead of it that the heads just go on.
+  [[nodiscard]] bool in_cache(const Access& access, Nanos now) const;
   // Writes the next stretch of the cache.
   void drain_one();
   // What the disk did by itself until `now`. It may be in the middle of something.
@@ -78,6 +81,7 @@ class HddModel final : public Device {
   std::uint64_t cylinder_ = 0;
   bool moved_ = false;  // something was served already
   bool last_write_ = false;
+  std::uint64_t run_begin_ = 0;  // since then the heads have gone on without a jump
   std::uint64_t last_end_ = 0;
   Nanos passed_;      // when the heads passed last_end_
   Nanos media_free_;  // when they can begin with something else: that, or later if there was nothing to do

@@ -25,6 +25,9 @@ struct HddParameters {
   std::uint64_t interface_rate = 0;
   Nanos overhead;
   Bytes read_ahead;   // into the disk's own cache while it is idle; 0: none
+  // Any read of what has passed under the heads since they last jumped, or soon will, is served from that cache. Otherwise only one that
+  // goes on where the last one ended is.
+  bool reads_from_cache = false;
   Bytes write_cache;  // what it takes before it is on the medium; 0: none
   std::uint64_t queue_depth = 0;
 };

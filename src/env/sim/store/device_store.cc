@@ -123,16 +123,30 @@ Task<void> DeviceStore::warm(ObjectId object) {
   end(stream);
 }
 
+// As a kernel that is told what will be needed: past its own read-ahead, which goes on as if nothing were there.
 Task<void> DeviceStore::prefetch(ObjectId object, std::span<const Extent> extents) {
   const Result<Bytes> known = co_await length_of(object);
   if (!known.ok() || *known == Bytes() || options_.cache.size == Bytes()) co_return;
   const Stream stream = stream_for(object, 0);
   co_await need_inode(object, stream);
   const auto pages = [](Bytes bytes) { return (bytes.count() + kCachePage - 1) / kCachePage; };
+  const std::uint64_t largest = options_.largest_request.count() / kCachePage;
   for (const Extent& extent : extents) {
-    const Bytes stop = std::min(*known, extent.end());
-    if (extent.offset < stop)
-      co_await cached_read(object, extent.offset.count() / kCachePage, pages(stop), pages(*known), stream);
+    const std::uint64_t end = pages(std::min(*known, extent.end()));
+    // All is asked for before anything is waited for.
+    for (std::uint64_t at = extent.offset.count() / kCachePage; at < end; at += largest)
+      fetch_missing(state(object), {object, at, std::min(largest, end - at)}, stream);
+  }
+  for (const Extent& extent : extents) {
+    const std::uint64_t end = pages(std::min(*known, extent.end()));
+    for (std::uint64_t at = extent.offset.count() / kCachePage; at < end;) {
+      const PageCache::Run run = cache_.look(object, at, end - at);
+      if (run.state == PageCache::State::pending) {
+        co_await wait_pending(state(object), at);
+      } else {
+        at += run.count;
+      }
+    }
   }
   end(stream);
 }
@@ -501,6 +515,8 @@ std::optional<DeviceStretch> DeviceStore::probe(ObjectId object, Extent extent, 
   // Where a page is missing, or read-ahead goes on because its marker is passed.
   const std::uint64_t first = extent.offset.count() / kCachePage;
   const std::uint64_t end = (extent.end().count() + kCachePage - 1) / kCachePage;
+  if (options_.cache.read_ahead_kind == ReadAheadKind::two_windows)
+    return probe_by_windows(object, first, end, *found->second);
   const ReadAhead& ahead = found->second->read_ahead;
   for (std::uint64_t page = first; page < end;) {
     const PageCache::Run run = cache_.look(object, page, end - page);

@@ -154,6 +154,7 @@ class DeviceStore final : public Store {
   // The same with the other kind of read-ahead.
   Task<void> read_by_windows(ObjectId object, std::uint64_t first, std::uint64_t end,
                              std::uint64_t end_of_object, Stream stream);
+  DeviceStretch probe_by_windows(ObjectId object, std::uint64_t first, std::uint64_t end, const Object& state);
   // Begins to read what is missing of the range; returns how many pages that is.
   std::uint64_t fetch_missing(const ObjectRef& state, const PageCache::Range& range, const Stream& stream);
   void start_window(ObjectId object, const ObjectRef& state, std::uint64_t page, std::uint64_t wanted,

@@ -26,7 +26,7 @@ RunSpec two_of(Benchmark benchmark, bool write, const HomogeneousLoad& load) {
 }  // namespace
 
 Homogeneous::Homogeneous(const ExperimentOptions& options, HomogeneousLoad load)
-    : load_(load), points_(options, options.quick ? 1 : 2) {
+    : load_(load), points_(options, options.quick ? 1 : 10) {
   for (const bool write : {false, true}) {
     for (const Benchmark benchmark : kAllBenchmarks) {
       if (options.quick && (write || benchmark != Benchmark::mpi_io_test)) continue;
@@ -37,7 +37,7 @@ Homogeneous::Homogeneous(const ExperimentOptions& options, HomogeneousLoad load)
   }
   if (!load.streams || options.quick) return;
   for (const StreamKind stream : {StreamKind::client, StreamKind::file}) {
-    for (const std::size_t column : {kFcfs, kSliced}) {
+    for (const std::size_t column : {kFcfs, kPaper}) {
       RunSpec spec = in_column(two_of(Benchmark::mpi_io_test, false, load), column);
       spec.stream = stream;
       points_.add_one({{"benchmark", benchmark_name(Benchmark::mpi_io_test)},
@@ -52,6 +52,14 @@ Homogeneous::Homogeneous(const ExperimentOptions& options, HomogeneousLoad load)
 double Homogeneous::mean_gain() const {
   std::vector<double> gains;
   for (const auto& [key, point] : numbers_) gains.push_back(points_.gain(point));
+  return mean(gains);
+}
+
+double Homogeneous::mean_gain_of(bool write) const {
+  std::vector<double> gains;
+  for (const auto& [key, point] : numbers_) {
+    if (key.second == write) gains.push_back(points_.gain(point));
+  }
   return mean(gains);
 }
 

@@ -22,6 +22,7 @@ class Homogeneous {
   [[nodiscard]] double gain(Benchmark benchmark, bool write) const { return points_.gain(at(benchmark, write)); }
   // Over all points.
   [[nodiscard]] double mean_gain() const;
+  [[nodiscard]] double mean_gain_of(bool write) const;
   [[nodiscard]] double largest_gain() const;
   [[nodiscard]] std::size_t at(Benchmark benchmark, bool write) const { return numbers_.at({benchmark, write}); }
   [[nodiscard]] bool has(Benchmark benchmark, bool write) const { return numbers_.contains({benchmark, write}); }

@@ -37,7 +37,7 @@ Result<Report> run(const ExperimentOptions& options) {
   spec.length = kFrom + 1_s;
   report.settings = settings(1, spec);
   std::vector<HeadTrace> traces;
-  for (const std::size_t column : {kFcfs, kSliced}) {
+  for (const std::size_t column : {kFcfs, kPaper}) {
     RunSpec each = in_column(spec, column);
     each.seed = options.seed;
     std::vector<HeadTrace> own;

@@ -84,7 +84,7 @@ Result<Report> run_shared_file(const ExperimentOptions& options) {
   report.settings = settings(points.seeds(), spec);
   report.rows = points.rows();
   report.figure("gain", rounded(points.gain(point)));
-  report.figure("eligible", points.cell(point, kSliced).eligible() > 0.5, {}, "true");
+  report.figure("eligible", points.cell(point, kPaper).eligible() > 0.5, {}, "true");
   report.figure("never_loses_same_read_ahead", rounded(points.never_loses_same_read_ahead()));
   return report;
 }

@@ -28,6 +28,7 @@ HddParameters disk_today() {
   disk.outer_rate = 270'000'000;
   disk.inner_rate = 130'000'000;
   disk.interface_rate = 600'000'000;
+  disk.reads_from_cache = true;
   return disk;
 }
 
@@ -56,6 +57,7 @@ RunSpec random_mix(Kind kind, std::uint64_t seed) {
     SimStorageOptions& storage = options.storage;
     if (kind == Kind::disk_2007) return;
     storage.store.placement.start = 0_B;
+    storage.store.cache.read_ahead_kind = ReadAheadKind::on_demand;
     if (kind == Kind::disk_today) {
       storage.hdd = disk_today();
       storage.store.placement.start = storage.hdd.capacity / 2;

@@ -100,7 +100,7 @@ Task<Status> Program::prepare() {
     const Bytes length = attributes.layout.object_length(slot, spec_.file);
     object_length_ = std::max(object_length_, length);
     storage.place(ObjectId{inode_}, length);
-    if (!spec_.write) TUTTI_CO_TRY(co_await storage.prepare(ObjectId{inode_}, length));
+    TUTTI_CO_TRY(co_await storage.prepare(ObjectId{inode_}, length));
   }
   co_return Status();
 }

@@ -23,7 +23,7 @@ class Program {
   Program& operator=(const Program&) = delete;
   ~Program();
 
-  // All processes open the file; it lies at full length afterwards, and has it if it is to be read.
+  // All processes open the file; it exists at full length afterwards.
   Task<Status> prepare();
   void start(Nanos now);
   // No calls are begun after those under way; what was written is synced.

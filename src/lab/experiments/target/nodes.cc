@@ -403,6 +403,7 @@ Result<TargetResult> run_point(const TargetPoint& point) {
   options.storage = point.storage;
   options.policy = point.policy;
   options.data.sending = point.sending;
+  options.data.rotational = point.storage.device == SimDevice::hdd;
   if (point.slow_server != 1) {
     options.change_storage = [slow = point.slow_server](std::uint32_t server, SimStorageOptions& storage) {
       if (server == 0) slow_down(storage.ssd, slow);
@@ -414,21 +415,26 @@ Result<TargetResult> run_point(const TargetPoint& point) {
     (*cluster)->fabric().set_nic((*cluster)->client_node(i), point.client_nic);
   TUTTI_TRY((*cluster)->start());
   PointRun run(point, **cluster);
-  return run.run();
+  auto result = run.run();
+  if (result.ok()) result->bound = bound(point);
+  return result;
 }
 
-Result<std::vector<TargetResult>> run_points(const std::vector<TargetPoint>& points,
+Result<std::vector<TargetResult>> run_points(std::size_t count,
+                                             const std::function<TargetPoint(std::size_t)>& make,
                                              const ExperimentOptions& options) {
-  std::vector<std::optional<Result<TargetResult>>> outcomes(points.size());
+  std::vector<std::optional<Result<TargetResult>>> outcomes(count);
   std::atomic<std::size_t> next{0};
   std::size_t done = 0;
   std::mutex mutex;
   const auto work = [&] {
-    for (std::size_t i = next++; i < points.size(); i = next++) {
-      auto result = run_point(points[i]);
+    for (std::size_t i = next++; i < count; i = next++) {
+      const TargetPoint point = make(i);
+      auto result = run_point(point);
+      if (!result.ok()) result = result.status().with_context(point.parameters.dump());
       const std::lock_guard lock(mutex);
       outcomes[i] = std::move(result);
-      if (options.progress) options.progress(++done, points.size());
+      if (options.progress) options.progress(++done, count);
     }
   };
   std::vector<std::thread> threads;
@@ -436,34 +442,45 @@ Result<std::vector<TargetResult>> run_points(const std::vector<TargetPoint>& poi
   work();
   for (std::thread& thread : threads) thread.join();
   std::vector<TargetResult> results;
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    if (!outcomes[i]->ok()) return outcomes[i]->status().with_context(points[i].parameters.dump());
-    results.push_back(**outcomes[i]);
+  for (auto& outcome : outcomes) {
+    if (!outcome->ok()) return outcome->status();
+    results.push_back(**outcome);
   }
   return results;
 }
 
 std::size_t TargetSeries::add(Json parameters, std::size_t seeds,
-                              const std::function<TargetPoint(std::uint64_t seed)>& make) {
+                              std::function<TargetPoint(std::uint64_t seed)> make) {
   Sample sample;
-  for (std::size_t i = 0; i < seeds; ++i) {
-    sample.points.push_back(make(options_.seed + i));
-    sample.points.back().parameters = parameters;
-  }
   sample.parameters = std::move(parameters);
+  sample.make = std::move(make);
+  sample.seeds = seeds;
   samples_.push_back(std::move(sample));
   return samples_.size() - 1;
 }
 
+void TargetSeries::extend(std::size_t point, std::size_t seeds) { samples_[point].seeds += seeds; }
+
 Status TargetSeries::run() {
-  std::vector<TargetPoint> all;
-  for (const Sample& sample : samples_) all.insert(all.end(), sample.points.begin(), sample.points.end());
-  auto results = run_points(all, options_);
-  if (!results.ok()) return results.status();
-  auto next = results->begin();
+  struct Job {
+    Sample* sample;
+    std::uint64_t seed;
+  };
+  std::vector<Job> jobs;
   for (Sample& sample : samples_) {
-    for (std::size_t i = 0; i < sample.points.size(); ++i) sample.results.push_back(*next++);
+    for (std::size_t i = sample.results.size(); i < sample.seeds; ++i)
+      jobs.push_back({&sample, options_.seed + i});
   }
+  auto results = run_points(
+      jobs.size(),
+      [&](std::size_t number) {
+        TargetPoint point = jobs[number].sample->make(jobs[number].seed);
+        point.parameters = jobs[number].sample->parameters;
+        return point;
+      },
+      options_);
+  if (!results.ok()) return results.status();
+  for (std::size_t i = 0; i < jobs.size(); ++i) jobs[i].sample->results.push_back((*results)[i]);
   return {};
 }
 
@@ -479,6 +496,13 @@ double TargetSeries::seconds(std::size_t point) const {
 }
 double TargetSeries::mb_per_second(std::size_t point) const {
   return mean(point, [](const TargetResult& each) { return each.mb_per_second(); });
+}
+double TargetSeries::error(std::size_t point) const {
+  const double middle = mb_per_second(point);
+  const double square = mean(point, [middle](const TargetResult& each) {
+    return (each.mb_per_second() - middle) * (each.mb_per_second() - middle);
+  });
+  return std::sqrt(square / static_cast<double>(samples_[point].results.size())) / middle;
 }
 double TargetSeries::queue(std::size_t point) const {
   return mean(point, [](const TargetResult& each) { return each.queue; });

@@ -60,6 +60,7 @@ struct TargetResult {
   double queue = 0;       // requests at a server, waiting or under way, mean over servers and time
   double p99 = 0;         // of the probe's reads, in seconds
   double sent = 0;        // bytes that the clients' cards sent beside the data they wrote
+  double bound = 0;       // see bound()
   [[nodiscard]] double mb_per_second() const { return bytes / seconds / 1e6; }
 };
 
@@ -86,8 +87,9 @@ std::vector<ClientLoad> irregular(std::uint32_t clients, std::uint32_t servers, 
 double bound(const TargetPoint& point);
 
 Result<TargetResult> run_point(const TargetPoint& point);
-// All, several at a time, in their order.
-Result<std::vector<TargetResult>> run_points(const std::vector<TargetPoint>& points,
+// All, several at a time, in their order. A point is made when it is its turn: `make` is called by several threads.
+Result<std::vector<TargetResult>> run_points(std::size_t count,
+                                             const std::function<TargetPoint(std::size_t)>& make,
                                              const ExperimentOptions& options);
 
 // Points with several seeds each.
@@ -95,15 +97,20 @@ class TargetSeries {
  public:
   explicit TargetSeries(const ExperimentOptions& options) : options_(options) {}
 
-  // `make` is called once for each seed. Returns the number of the point.
-  std::size_t add(Json parameters, std::size_t seeds, const std::function<TargetPoint(std::uint64_t seed)>& make);
+  // `make` is called once for each seed, in run(), by several threads. Returns the number of the point.
+  std::size_t add(Json parameters, std::size_t seeds, std::function<TargetPoint(std::uint64_t seed)> make);
+  // As many seeds more.
+  void extend(std::size_t point, std::size_t seeds);
+  // Simulates what was added since the last time.
   Status run();
 
   [[nodiscard]] const std::vector<TargetResult>& operator[](std::size_t point) const { return samples_[point].results; }
-  [[nodiscard]] const std::vector<TargetPoint>& points(std::size_t point) const { return samples_[point].points; }
+  [[nodiscard]] const Json& parameters(std::size_t point) const { return samples_[point].parameters; }
   // Means over the seeds.
   [[nodiscard]] double seconds(std::size_t point) const;
   [[nodiscard]] double mb_per_second(std::size_t point) const;
+  // The standard error of that mean, as a share of it.
+  [[nodiscard]] double error(std::size_t point) const;
   [[nodiscard]] double queue(std::size_t point) const;
   [[nodiscard]] double p99(std::size_t point) const;
   [[nodiscard]] double sent(std::size_t point) const;
@@ -113,8 +120,9 @@ class TargetSeries {
  private:
   struct Sample {
     Json parameters;
-    std::vector<TargetPoint> points;
-    std::vector<TargetResult> results;
+    std::function<TargetPoint(std::uint64_t seed)> make;
+    std::size_t seeds = 0;
+    std::vector<TargetResult> results;  // of the first so many seeds
   };
   template <typename Value>
   [[nodiscard]] double mean(std::size_t point, Value value) const;

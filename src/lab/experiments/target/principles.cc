@@ -38,7 +38,7 @@ Principles::Principles(TargetSeries& series, bool quick) {
                              {"order", setting.order},      {"block", setting.block.count()},
                              {"clients", setting.clients},  {"in_flight", setting.in_flight},
                              {"ranked", setting.ranked},    {"wide", setting.wide}};
-    return series.add(parameters, seeds, [&](std::uint64_t seed) { return make(setting, seed); });
+    return series.add(parameters, seeds, [=](std::uint64_t seed) { return make(setting, seed); });
   };
   const std::size_t many = quick ? 10 : 100;
   hash_ = add({}, 1);

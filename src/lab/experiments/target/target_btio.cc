@@ -32,7 +32,7 @@ Result<Report> run(const ExperimentOptions& options) {
         const Json parameters = {{"clients", 9}, {"operation", write ? "write" : "read"}, {"order", order},
                                  {"block", block.count()}, {"runs", 2160}, {"by", "view"}};
         points[{write, order, block.count()}] =
-            series.add(parameters, block < 64_KiB ? 1 : 3, [&](std::uint64_t seed) {
+            series.add(parameters, block < 64_KiB ? 1 : 3, [=](std::uint64_t seed) {
               TargetPoint point = make(9, write, order, block, seed);
               point.views = true;
               return point;
@@ -44,7 +44,7 @@ Result<Report> run(const ExperimentOptions& options) {
   for (const bool write : {true, false}) {
     const Json parameters = {{"clients", 4}, {"operation", write ? "write" : "read"}, {"order", "hash"},
                              {"block", (8_MiB).count()}, {"runs", 3240}, {"by", "view"}};
-    series.add(parameters, 1, [&](std::uint64_t seed) {
+    series.add(parameters, 1, [=](std::uint64_t seed) {
       TargetPoint point = make(4, write, "hash", 8_MiB, seed);
       point.views = true;
       return point;
@@ -56,7 +56,7 @@ Result<Report> run(const ExperimentOptions& options) {
     for (const bool views : {true, false}) {
       const Json parameters = {{"clients", 9}, {"operation", write ? "write" : "read"}, {"order", "auto"},
                                {"block", (4_MiB).count()}, {"runs", 2160}, {"by", views ? "view" : "list"}};
-      ways[{write, views}] = series.add(parameters, options.quick ? 3 : 20, [&](std::uint64_t seed) {
+      ways[{write, views}] = series.add(parameters, options.quick ? 3 : 20, [=](std::uint64_t seed) {
         TargetPoint point = make(9, write, "hash", 4_MiB, seed);
         point.storage.cpu = {};  // a user's servers, as nodes.h has them
         point.policy = "fcfs";

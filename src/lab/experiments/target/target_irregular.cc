@@ -49,7 +49,7 @@ Result<Report> run(const ExperimentOptions& options) {
       const auto add = [&](const Column& column) {
         const Json parameters = {{"clients", clients}, {"servers", 16}, {"one_server_slow", slow}, {"order", column.name}};
         return series.add(parameters, options.quick ? 3 : 100,
-                          [&](std::uint64_t seed) { return make(column, clients, slow, seed); });
+                          [=](std::uint64_t seed) { return make(column, clients, slow, seed); });
       };
       Mix mix;
       mix.load = add(kLoad);
@@ -70,8 +70,7 @@ Result<Report> run(const ExperimentOptions& options) {
   for (const Mix& mix : mixes) {
     const auto over = [&](std::size_t point) {
       std::vector<double> ratios;
-      for (std::size_t i = 0; i < series[point].size(); ++i)
-        ratios.push_back(series[point][i].seconds / bound(series.points(point)[i]));
+      for (const TargetResult& each : series[point]) ratios.push_back(each.seconds / each.bound);
       return mean_of(ratios);
     };
     std::vector<std::size_t> all = {mix.load, mix.automatic};
@@ -79,7 +78,7 @@ Result<Report> run(const ExperimentOptions& options) {
     double best = 1e9;
     for (const std::size_t point : mix.others) best = std::min(best, over(point));
     for (const std::size_t point : all) {
-      Json row = series.points(point).front().parameters;
+      Json row = series.parameters(point);
       row["seconds"] = rounded_to(series.seconds(point));
       row["over_bound"] = rounded_to(over(point));
       row["queue"] = rounded_to(series.queue(point), 2);

@@ -45,14 +45,15 @@ Letter add_letter(TargetSeries& series, bool quick) {
                            {"order", order},
                            {"block", block.count()},
                            {"own_step", own_step(write, block)}};
-        letter.points[{write, order, block.count()}] = series.add(std::move(parameters), quick ? 1 : 5, [&](std::uint64_t seed) {
-          TargetPoint point = paper_point(true);
-          point.seed = seed;
-          point.write = write;
-          point.clients = contiguous(kClients, kEach);
-          to_the_letter(point, order, block);
-          return point;
-        });
+        letter.points[{write, order, block.count()}] =
+            series.add(std::move(parameters), quick ? 1 : 5, [=](std::uint64_t seed) {
+              TargetPoint point = paper_point(true);
+              point.seed = seed;
+              point.write = write;
+              point.clients = contiguous(kClients, kEach);
+              to_the_letter(point, order, block);
+              return point;
+            });
       }
     }
   }
@@ -70,7 +71,7 @@ Users add_users(TargetSeries& series, bool write, bool quick) {
   const auto add = [&](const std::string& column, std::size_t in_flight) {
     const Json parameters = {{"part", "user"}, {"operation", write ? "write" : "read"}, {"order", column},
                              {"in_flight", in_flight}, {"block", (4_MiB).count()}};
-    return series.add(parameters, quick ? 1 : 5, [&](std::uint64_t seed) {
+    return series.add(parameters, quick ? 1 : 5, [=](std::uint64_t seed) {
       TargetPoint point = paper_point(false);
       point.seed = seed;
       point.write = write;

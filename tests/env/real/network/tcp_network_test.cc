@@ -7,9 +7,11 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "env/combine.h"
 #include "env/real/network/address.h"
 #include "env/real/network/auth.h"
 #include "env/real/network/frame.h"
+#include "env/real/network/read_grants.h"
 #include "env/real/network/socket_network.h"
 #include "tests/env/conformance/network_suite.h"
 #include "tests/env/real/network/tcp_support.h"
@@ -280,6 +282,36 @@ TEST_F(TcpListening, NamesAreLookedUp) {
   listener_ = *std::move(made);
   address_ = SocketNetwork::address_of(*listener_);
   expect_alive();
+}
+
+TEST_F(TcpListening, RegionThatIsHeldIsFilledWhenItIsGranted) {
+  const auto client = connect(*network_);
+  const auto server = loop_.run(listener_->accept());
+  std::vector<std::byte> memory(64 << 10);
+  const Segment segment{reinterpret_cast<std::uint64_t>(memory.data()), memory.size()};
+  std::vector<std::uint64_t> regions;
+  for (std::size_t i = 0; i <= ReadGrants::kMost; ++i)
+    regions.push_back((*client)->expose({&segment, 1}, Access::write));
+  const auto until_heard = [&](std::uint64_t id) {
+    ASSERT_TRUE((*client)->send(kType, id, {}).ok());
+    EXPECT_EQ(loop_.run(receive_copy(**server)).id, id);
+  };
+  until_heard(1);
+  const std::vector<std::byte> bytes(memory.size(), std::byte{7});
+  const std::span<const std::byte> from = bytes;
+  Region held;
+  held.id = regions.back();
+  const auto push = [&] { return (*server)->push(from, held, 0_B); };
+  EXPECT_EQ(loop_.run(with_timeout(loop_.clock(), 20_ms, push(), "push")).code(), Code::timed_out);
+  (*client)->withdraw(regions.front());
+  until_heard(2);
+  EXPECT_TRUE(loop_.run(push()).ok());
+  // Whoever gives up a region that is held lets the server forget it.
+  const std::uint64_t given_up = (*client)->expose({&segment, 1}, Access::write);
+  (*client)->withdraw(given_up);
+  until_heard(3);
+  held.id = given_up;
+  EXPECT_TRUE(loop_.run(push()).ok());
 }
 
 TEST_F(TcpListening, HostThatDoesNotAnswerIsGivenUp) {

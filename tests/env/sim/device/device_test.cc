@@ -137,6 +137,24 @@ TEST(HddModel, ShortPausesOfASequentialReaderAreHiddenByTheDisksOwnReadAhead) {
   EXPECT_GT(megabytes_per_second(64_KiB * 1000, time), 70.0);
 }
 
+TEST(HddModel, ReadsOfOneNeighbourhoodInAWrongOrderAreServedFromTheDisksCache) {
+  std::vector<IoDescription> wrong;
+  for (std::uint64_t group = 0; group < 20; ++group) {
+    for (const std::uint64_t i : {1U, 0U, 3U, 2U}) wrong.push_back(at(64_KiB * (group * 4 + i), 64_KiB));
+  }
+  HddParameters parameters = default_hdd();
+  HddModel without(parameters);
+  parameters.reads_from_cache = true;
+  HddModel with(parameters);
+  const Nanos in_order = serve_all(with, sequential(0_B, 64_KiB, 80));
+  HddModel again(parameters);
+  EXPECT_LT(serve_all(again, wrong), in_order + 40_ms);
+  EXPECT_GT(serve_all(without, wrong), in_order * 2);
+  // What passed before the heads jumped away is forgotten.
+  const Nanos now = again.serve(at(100_GiB, 64_KiB), 10_s);
+  EXPECT_GT(again.serve(at(0_B, 64_KiB), now) - now, 2_ms);
+}
+
 TEST(HddModel, AverageSeekIsTheDeviceFiles) {
   const HddModel hdd;
   Random random(3);

@@ -1,0 +1,91 @@
+#include "policy/orchestra/forward_reads.h"
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+
+namespace tutti {
+namespace {
+
+constexpr std::uint64_t kProgram = 7;
+constexpr std::uint64_t kObject = 3;
+
+std::optional<Extent> read(ForwardReads& forward, Bytes offset, Bytes length, std::uint64_t program = kProgram) {
+  const Extent extent{offset, length};
+  return forward.read(program, kObject, {&extent, 1});
+}
+
+// Reads on from `from`; returns what was fetched, joined.
+Extent read_on(ForwardReads& forward, Bytes from, Bytes step, int times) {
+  Extent all;
+  for (int i = 0; i < times; ++i) {
+    const auto fetched = read(forward, from + step * static_cast<std::uint64_t>(i), 64_KiB);
+    if (!fetched) continue;
+    if (all.length == 0_B) all.offset = fetched->offset;
+    all.length = fetched->end() - all.offset;
+  }
+  return all;
+}
+
+TEST(ForwardReads, AProgramThatReadsOnHasBlocksFetchedAheadOfIt) {
+  ForwardReads forward(4_MiB);
+  const Extent fetched = read_on(forward, 0_B, 64_KiB, 1000);
+  EXPECT_LE(fetched.offset, 1_MiB);
+  EXPECT_GE(fetched.end(), 64_KiB * 1000 + 4_MiB);
+  EXPECT_LE(fetched.end(), 64_KiB * 1000 + 8_MiB);
+}
+
+TEST(ForwardReads, TheOrderWithinANeighbourhoodDoesNotMatter) {
+  ForwardReads forward(4_MiB);
+  Random random(5);
+  std::uint64_t fetched = 0;
+  for (std::uint64_t group = 0; group < 100; ++group) {
+    const std::uint64_t first = random.below(5);
+    for (std::uint64_t i = 0; i < 5; ++i)
+      fetched += read(forward, 64_KiB * (group * 5 + (first + i * 2) % 5), 64_KiB).has_value() ? 1 : 0;
+  }
+  EXPECT_GE(fetched, 8U);
+}
+
+TEST(ForwardReads, HolesThatAreQuickerReadThanJumpedOverDoNotEndIt) {
+  ForwardReads forward(4_MiB);
+  EXPECT_GT(read_on(forward, 0_B, 320_KiB, 100).length, 4_MiB);
+  ForwardReads sparse(4_MiB);
+  EXPECT_EQ(read_on(sparse, 0_B, 2_MiB, 100).length, 0_B);
+}
+
+TEST(ForwardReads, ReadsHereAndThereFetchNothing) {
+  ForwardReads forward(4_MiB);
+  Random random(5);
+  for (int i = 0; i < 10'000; ++i) EXPECT_FALSE(read(forward, 1_MiB * random.below(1'000'000), 1_MiB));
+  EXPECT_LE(forward.runs(), ForwardReads::kRuns);
+}
+
+TEST(ForwardReads, ReadingTheSameAgainFetchesNothing) {
+  ForwardReads forward(4_MiB);
+  read_on(forward, 0_B, 64_KiB, 100);
+  std::uint64_t fetched = 0;
+  for (int i = 0; i < 100; ++i) fetched += read(forward, 64_KiB * 50U, 64_KiB).has_value() ? 1 : 0;
+  EXPECT_EQ(fetched, 0U);
+}
+
+TEST(ForwardReads, ProgramsAndPartsOfAFileAreRunsOfTheirOwn) {
+  ForwardReads forward(1_MiB);
+  std::uint64_t fetched = 0;
+  for (std::uint64_t i = 0; i < 64; ++i) {
+    fetched += read(forward, 64_KiB * i, 64_KiB, 1).has_value() ? 1 : 0;
+    fetched += read(forward, 1_GiB + 64_KiB * i, 64_KiB, 1).has_value() ? 1 : 0;
+    fetched += read(forward, 64_KiB * i, 64_KiB, 2).has_value() ? 1 : 0;
+  }
+  EXPECT_EQ(forward.runs(), 3U);
+  EXPECT_GE(fetched, 9U);
+}
+
+TEST(ForwardReads, WithoutABlockNothingIsFetched) {
+  ForwardReads forward;
+  EXPECT_EQ(read_on(forward, 0_B, 64_KiB, 100).length, 0_B);
+  EXPECT_EQ(forward.runs(), 0U);
+}
+
+}  // namespace
+}  // namespace tutti
