@@ -43,8 +43,8 @@ enum class TransportFrame : std::uint16_t {
   response = 10,    // what proves who the client is (TCP only)
   file = 11,        // id: key; comes with a descriptor of a file to read from (local sockets only)
   nothing = 12,     // empty, and means nothing
-  hold = 13,        // id: region; nothing is to be pushed into it until it is granted
-  grant = 14,       // id: region; no longer held
+  hold = 13,        // empty; nothing is to be pushed until it is granted
+  grant = 14,       // empty; no longer held
 };
 
 struct PullRequest {

@@ -4,13 +4,14 @@
 
 namespace tutti {
 
-void ReadGrants::ask(Holder& holder, std::uint64_t region) {
+void ReadGrants::ask(Holder& holder) {
+  if (holder.asked_++ > 0) return;
   if (granted_.size() < limit_ && waiting_.empty()) {
-    granted_.push_back({&holder, region});
+    granted_.push_back(&holder);
     return;
   }
-  waiting_.push_back({&holder, region});
-  holder.hold(region);
+  waiting_.push_back(&holder);
+  holder.hold();
 }
 
 void ReadGrants::came(std::uint64_t losses) {
@@ -26,30 +27,36 @@ void ReadGrants::came(std::uint64_t losses) {
   settle();
 }
 
-bool ReadGrants::done(const Holder& holder, std::uint64_t region) {
-  const bool waited = take_out(waiting_, holder, region);
-  if (!waited) take_out(granted_, holder, region);
+void ReadGrants::done(Holder& holder) {
+  const bool last = --holder.asked_ == 0;
+  const auto granted = std::find(granted_.begin(), granted_.end(), &holder);
+  if (granted == granted_.end()) {
+    if (!last) return;
+    std::erase(waiting_, &holder);
+    holder.grant();
+    return;
+  }
+  if (!last && waiting_.empty()) return;
+  granted_.erase(granted);
+  if (!last) {
+    waiting_.push_back(&holder);
+    holder.hold();
+  }
   settle();
-  return waited;
-}
-
-bool ReadGrants::take_out(std::deque<Entry>& from, const Holder& holder, std::uint64_t region) {
-  return std::erase_if(
-             from, [&](const Entry& each) { return each.holder == &holder && each.region == region; }) > 0;
 }
 
 void ReadGrants::settle() {
   while (granted_.size() > limit_) {
-    const Entry last = granted_.back();
+    Holder* last = granted_.back();
     granted_.pop_back();
     waiting_.push_front(last);
-    last.holder->hold(last.region);
+    last->hold();
   }
   while (granted_.size() < limit_ && !waiting_.empty()) {
-    const Entry next = waiting_.front();
+    Holder* next = waiting_.front();
     waiting_.pop_front();
     granted_.push_back(next);
-    next.holder->grant(next.region);
+    next->grant();
   }
 }
 

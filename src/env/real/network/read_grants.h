@@ -3,7 +3,10 @@
 // When more senders answer at once than the queue before a client's link holds, packets are lost, and the senders wait for
 // their timers instead of sending: incast. Only the client sees all of them. So a server sends what was asked for only while it has
 // the client's grant: without a word as long as nothing was lost; otherwise the client tells servers to wait, those last that it
-// granted last, and grants in the order of asking when earlier ones have sent all.
+// granted last, and grants in the order of asking. A server that has sent a region gives way to those that wait.
+//
+// A server is granted as a whole, never single regions: in which order it sends what it was asked for is its own affair, and a
+// region that it must not send would hold up those behind it that it may.
 //
 // How many are granted at once follows the losses, as a sender's window does: half as many after a loss, at most once in a round,
 // and one more after each round without one.
@@ -17,45 +20,45 @@ namespace tutti {
 
 class ReadGrants {
  public:
-  // One connection.
+  // One connection. It must be done with all that it asked for before it goes.
   class Holder {
    public:
     Holder() = default;
     Holder(const Holder&) = delete;
     Holder& operator=(const Holder&) = delete;
     virtual ~Holder() = default;
-    // The server is to wait with what it has not sent of a region, and may go on.
-    virtual void hold(std::uint64_t region) = 0;
-    virtual void grant(std::uint64_t region) = 0;
+    // The server is to wait with all that it has not sent, and may go on.
+    virtual void hold() = 0;
+    virtual void grant() = 0;
+
+   private:
+    friend class ReadGrants;
+    std::size_t asked_ = 0;  // regions that are awaited
   };
 
   static constexpr std::size_t kLeast = 2;
   static constexpr std::size_t kMost = 64;
   static constexpr std::size_t kRound = 16;  // frames of bytes
 
-  // Bytes of a region are asked for. Tells the holder to let the server wait if they may not come at once.
-  void ask(Holder& holder, std::uint64_t region);
+  // Bytes of one more region are asked for. Tells the holder to let the server wait if they may not come at once.
+  void ask(Holder& holder);
   // A frame of bytes has come, and `losses` packets out of order since the last one: others before them were lost.
   void came(std::uint64_t losses);
-  // All have come, or are not awaited any more. Whether the server was told to wait with them.
-  bool done(const Holder& holder, std::uint64_t region);
+  // All bytes of a region have come, or are not awaited any more. A server of which nothing is awaited need not wait.
+  void done(Holder& holder);
 
   [[nodiscard]] std::size_t limit() const { return limit_; }
   [[nodiscard]] std::size_t granted() const { return granted_.size(); }
   [[nodiscard]] std::size_t waiting() const { return waiting_.size(); }
 
  private:
-  struct Entry {
-    Holder* holder;
-    std::uint64_t region;
-  };
-  static bool take_out(std::deque<Entry>& from, const Holder& holder, std::uint64_t region);
   // As many are granted as may be, and no more.
   void settle();
 
+  // A holder of which something is awaited stands in one of them, once; the others in none.
+  std::deque<Holder*> granted_;  // in the order of asking, both
+  std::deque<Holder*> waiting_;
   std::size_t limit_ = kMost;
-  std::deque<Entry> granted_;  // in the order of asking, both
-  std::deque<Entry> waiting_;
   std::size_t left_of_round_ = kRound;
   bool lowered_ = false;  // in this round: what is lost in it was sent before that
 };

@@ -16,8 +16,6 @@ namespace {
 constexpr std::size_t kMostAnswers = 4096;
 // So much fits into a client's card whoever else sends.
 constexpr std::uint64_t kLeastGranted = 64U << 10U;
-// A peer that lets more of its regions wait is not one of ours.
-constexpr std::size_t kMostHeld = 65536;
 // Pieces of one transfer that are under way at the same time.
 constexpr std::size_t kPiecesAtOnce = 4;
 
@@ -76,7 +74,7 @@ struct SocketMover::Piece {
 SocketMover::~SocketMover() {
   if (grants_ == nullptr) return;
   for (const auto& [region, exposed] : exposed_) {
-    if (exposed.counted) grants_->done(*this, region);
+    if (exposed.counted) grants_->done(*this);
   }
 }
 
@@ -85,10 +83,10 @@ void SocketMover::grant_reads(ReadGrants& grants, int fd) {
   fd_ = fd;
 }
 
-void SocketMover::hold(std::uint64_t region) { send_word(TransportFrame::hold, region); }
-void SocketMover::grant(std::uint64_t region) { send_word(TransportFrame::grant, region); }
-void SocketMover::send_word(TransportFrame type, std::uint64_t region) {
-  if (failed_.ok()) writer_.send(static_cast<std::uint16_t>(type), region, {}).ignore();
+void SocketMover::hold() { send_word(TransportFrame::hold); }
+void SocketMover::grant() { send_word(TransportFrame::grant); }
+void SocketMover::send_word(TransportFrame type) {
+  if (failed_.ok()) writer_.send(static_cast<std::uint16_t>(type), 0, {}).ignore();
 }
 
 std::uint64_t SocketMover::losses() {
@@ -108,8 +106,7 @@ std::uint64_t SocketMover::expose(std::span<const Segment> segments, Access acce
   if (access == Access::write) ++writable_regions_;
   const std::uint64_t region = next_region_++;
   exposed.counted = grants_ != nullptr && access == Access::write && exposed.length >= kLeastGranted;
-  if (exposed.counted)
-    grants_->ask(*this, region);  // what it says comes before the request that names the region
+  if (exposed.counted) grants_->ask(*this);  // what it says comes before the request that names the region
   exposed_.emplace(region, std::move(exposed));
   return region;
 }
@@ -120,8 +117,7 @@ void SocketMover::withdraw(std::uint64_t region) {
   if (found->second.access == Access::write) --writable_regions_;
   const Exposed gone = std::move(found->second);
   exposed_.erase(found);
-  // The peer need not remember it.
-  if (gone.counted && grants_->done(*this, region)) grant(region);
+  if (gone.counted) grants_->done(*this);
   for (auto each = answers_.begin(); each != answers_.end();) {
     if (each->region != region || each->done) {
       ++each;
@@ -186,8 +182,8 @@ Task<Status> SocketMover::pull(const Region& from, Bytes offset, Places into) {
 Task<Status> SocketMover::push(ConstPlaces from, const Region& to, Bytes offset) {
   PlaceWalk<const std::byte> walk(from);
   while (!walk.done()) {
-    if (const auto held = held_.find(to.id); held != held_.end()) {
-      const std::shared_ptr<Event> granted = held->second;
+    if (held_ != nullptr) {
+      const std::shared_ptr<Event> granted = held_;
       co_await granted->wait();
       if (!failed_.ok()) co_return failed_;
       continue;
@@ -220,12 +216,11 @@ Status SocketMover::on_frame(const Frame& frame) {
     return {};
   }
   if (type == TransportFrame::hold && frame.payload.empty()) {
-    if (held_.size() >= kMostHeld) return {Code::malformed, "the peer lets too many regions wait"};
-    held_.try_emplace(frame.id, std::make_shared<Event>(loop_.executor()));
+    if (held_ == nullptr) held_ = std::make_shared<Event>(loop_.executor());
     return {};
   }
   if (type == TransportFrame::grant && frame.payload.empty()) {
-    if (const auto held = held_.extract(frame.id)) held.mapped()->set();
+    if (const auto granted = std::exchange(held_, nullptr)) granted->set();
     return {};
   }
   return {Code::malformed, fmt::format("unexpected transport frame of type {}", frame.type)};
@@ -257,7 +252,7 @@ Task<void> SocketMover::answer(Answer& self, PullRequest request) {
 void SocketMover::fail(const Status& status) {
   failed_ = status;
   answers_.clear();
-  for (auto& [region, granted] : std::exchange(held_, {})) granted->set();
+  if (const auto granted = std::exchange(held_, nullptr)) granted->set();
   for (auto& [token, piece] : waiting_) piece->finish(status);
 }
 

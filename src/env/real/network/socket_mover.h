@@ -29,10 +29,10 @@ class SocketMover final : public Mover, public BulkSink, public ReadGrants::Hold
   SocketMover(Loop& loop, FrameWriter& writer) : loop_(loop), writer_(writer) {}
   ~SocketMover() override;
 
-  // From now on large regions are filled when they are granted. `fd`: the socket.
+  // From now on large regions are filled while the peer has a grant. `fd`: the socket.
   void grant_reads(ReadGrants& grants, int fd);
-  void hold(std::uint64_t region) override;
-  void grant(std::uint64_t region) override;
+  void hold() override;
+  void grant() override;
 
   std::uint64_t expose(std::span<const Segment> segments, Access access);
   // Transfers of the region that are under way fail; its memory is not touched afterwards.
@@ -58,7 +58,7 @@ class SocketMover final : public Mover, public BulkSink, public ReadGrants::Hold
     std::vector<Segment> segments;
     Access access = Access::read;
     std::uint64_t length = 0;
-    bool counted = false;  // it is filled while it is granted
+    bool counted = false;  // the peer needs a grant to fill it
   };
   // One piece of a pull whose answer is awaited; lives in the frame of the operation.
   struct Piece;
@@ -85,7 +85,7 @@ class SocketMover final : public Mover, public BulkSink, public ReadGrants::Hold
   Status start_answer(std::uint64_t token, const PullRequest& request);
   Task<void> answer(Answer& self, PullRequest request);
   Status send_code(TransportFrame type, std::uint64_t token, Code code);
-  void send_word(TransportFrame type, std::uint64_t region);
+  void send_word(TransportFrame type);
   // Packets that came out of order since the last call.
   std::uint64_t losses();
 
@@ -100,8 +100,7 @@ class SocketMover final : public Mover, public BulkSink, public ReadGrants::Hold
   ReadGrants* grants_ = nullptr;             // of the exposing end; null: everything may come at once
   int fd_ = -1;
   std::uint64_t losses_seen_ = 0;
-  std::map<std::uint64_t, std::shared_ptr<Event>>
-      held_;  // of the serving end: the peer's regions that are not granted yet
+  std::shared_ptr<Event> held_;  // of the serving end: set when the peer grants; null: it may send
   std::list<Answer> answers_;
   Incoming incoming_;
 };

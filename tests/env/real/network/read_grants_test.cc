@@ -2,51 +2,68 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <set>
+
+#include "base/random.h"
 
 namespace tutti {
 namespace {
 
 class Fake final : public ReadGrants::Holder {
  public:
-  void hold(std::uint64_t region) override { EXPECT_TRUE(held.insert(region).second); }
-  void grant(std::uint64_t region) override { EXPECT_EQ(held.erase(region), 1U); }
-  std::set<std::uint64_t> held;
+  void hold() override {
+    EXPECT_FALSE(held);
+    held = true;
+  }
+  void grant() override {
+    EXPECT_TRUE(held);
+    held = false;
+  }
+  bool held = false;
 };
 
 class ReadGrantsTest : public testing::Test {
  protected:
-  void ask(std::uint64_t from, std::uint64_t to) {
-    for (std::uint64_t region = from; region < to; ++region) grants_.ask(holder_, region);
+  // One region of each of the next servers.
+  void ask(std::size_t servers) {
+    for (std::size_t i = 0; i < servers; ++i) grants_.ask(servers_.emplace_back());
   }
   void round_without_loss() {
     for (std::size_t i = 0; i < ReadGrants::kRound; ++i) grants_.came(0);
   }
+  [[nodiscard]] std::set<std::size_t> held() const {
+    std::set<std::size_t> result;
+    for (std::size_t i = 0; i < servers_.size(); ++i) {
+      if (servers_[i].held) result.insert(i);
+    }
+    return result;
+  }
 
   ReadGrants grants_;
-  Fake holder_;
+  std::deque<Fake> servers_;
 };
 
 TEST_F(ReadGrantsTest, NobodyWaitsWhileNothingIsLost) {
-  for (std::uint64_t region = 0; region < 1000; ++region) {
-    grants_.ask(holder_, region);
+  ask(16);
+  for (std::size_t i = 0; i < 1000; ++i) {
+    grants_.ask(servers_[i % 16]);
     grants_.came(0);
-    if (region < 16) continue;
-    EXPECT_FALSE(grants_.done(holder_, region - 16));
+    grants_.done(servers_[i % 16]);
   }
   EXPECT_EQ(grants_.limit(), ReadGrants::kMost);
-  EXPECT_TRUE(holder_.held.empty());
+  EXPECT_TRUE(held().empty());
 }
 
 TEST_F(ReadGrantsTest, AfterALossHalfOfThemWaitTheLastOnes) {
-  ask(0, 8);
+  ask(8);
   grants_.came(3);
   EXPECT_EQ(grants_.limit(), 4U);
-  EXPECT_EQ(holder_.held, (std::set<std::uint64_t>{4, 5, 6, 7}));
+  EXPECT_EQ(held(), (std::set<std::size_t>{4, 5, 6, 7}));
 }
 
 TEST_F(ReadGrantsTest, WhatWasSentBeforeTheLimitFellDoesNotLowerItAgain) {
-  ask(0, 16);
+  ask(16);
   for (std::size_t i = 0; i < ReadGrants::kRound; ++i) grants_.came(1);
   EXPECT_EQ(grants_.limit(), 8U);
   grants_.came(1);
@@ -55,19 +72,19 @@ TEST_F(ReadGrantsTest, WhatWasSentBeforeTheLimitFellDoesNotLowerItAgain) {
 }
 
 TEST_F(ReadGrantsTest, WhoWaitsIsGrantedInTheOrderOfAsking) {
-  ask(0, 4);
+  ask(4);
   grants_.came(1);
-  ask(4, 6);
-  EXPECT_EQ(holder_.held, (std::set<std::uint64_t>{2, 3, 4, 5}));
-  EXPECT_FALSE(grants_.done(holder_, 1));
-  EXPECT_EQ(holder_.held, (std::set<std::uint64_t>{3, 4, 5}));
-  EXPECT_FALSE(grants_.done(holder_, 0));
-  EXPECT_FALSE(grants_.done(holder_, 2));
-  EXPECT_EQ(holder_.held, (std::set<std::uint64_t>{5}));
+  ask(2);
+  EXPECT_EQ(held(), (std::set<std::size_t>{2, 3, 4, 5}));
+  grants_.done(servers_[1]);
+  EXPECT_EQ(held(), (std::set<std::size_t>{3, 4, 5}));
+  grants_.done(servers_[0]);
+  grants_.done(servers_[2]);
+  EXPECT_EQ(held(), (std::set<std::size_t>{5}));
 }
 
 TEST_F(ReadGrantsTest, OneMoreAfterEachRoundWithoutALoss) {
-  ask(0, 8);
+  ask(8);
   grants_.came(1);
   round_without_loss();
   ASSERT_EQ(grants_.limit(), 4U) << "the round of the loss";
@@ -77,20 +94,72 @@ TEST_F(ReadGrantsTest, OneMoreAfterEachRoundWithoutALoss) {
 }
 
 TEST_F(ReadGrantsTest, NeverLessThanTwo) {
-  ask(0, 4);
+  ask(4);
   for (int i = 0; i < 100; ++i) grants_.came(1);
   EXPECT_EQ(grants_.limit(), ReadGrants::kLeast);
   EXPECT_EQ(grants_.granted(), 2U);
 }
 
 TEST_F(ReadGrantsTest, WhoGivesUpWaitingTakesNoPlace) {
-  ask(0, 4);
+  ask(4);
   grants_.came(1);
-  EXPECT_TRUE(grants_.done(holder_, 2));
-  EXPECT_FALSE(grants_.done(holder_, 0));
-  EXPECT_EQ(holder_.held, (std::set<std::uint64_t>{2})) << "whoever gave up is told by his holder";
+  grants_.done(servers_[2]);
+  EXPECT_FALSE(servers_[2].held) << "its server need not remember";
+  grants_.done(servers_[0]);
+  EXPECT_TRUE(held().empty());
   EXPECT_EQ(grants_.granted(), 2U);
   EXPECT_EQ(grants_.waiting(), 0U);
+}
+
+// A server that was told to wait with one region and not with another put the first before the second, and both waited.
+TEST_F(ReadGrantsTest, RegionsOfOneServerAreGrantedTogether) {
+  ask(1);
+  for (int i = 0; i < 100; ++i) grants_.ask(servers_[0]);
+  for (int i = 0; i < 10; ++i) grants_.came(1);
+  EXPECT_FALSE(servers_[0].held);
+}
+
+TEST_F(ReadGrantsTest, WhoHasSentARegionGivesWay) {
+  ask(4);
+  for (Fake& server : servers_) grants_.ask(server);
+  grants_.came(1);
+  EXPECT_EQ(held(), (std::set<std::size_t>{2, 3}));
+  grants_.done(servers_[0]);
+  EXPECT_EQ(held(), (std::set<std::size_t>{0, 3}));
+  grants_.done(servers_[1]);
+  EXPECT_EQ(held(), (std::set<std::size_t>{0, 1}));
+  grants_.done(servers_[2]);
+  EXPECT_EQ(held(), (std::set<std::size_t>{1, 2}));
+}
+
+TEST_F(ReadGrantsTest, AsLongAsSomethingIsAwaitedSomebodyMaySendIt) {
+  Random random(1);
+  ask(12);
+  std::deque<std::size_t> awaited(servers_.size(), 1);
+  for (int step = 0; step < 100'000; ++step) {
+    const std::size_t server = random.below(servers_.size());
+    switch (random.below(3)) {
+      case 0:
+        grants_.ask(servers_[server]);
+        ++awaited[server];
+        break;
+      case 1:
+        grants_.came(random.below(20) == 0 ? 1 : 0);
+        break;
+      default:
+        if (awaited[server] == 0) break;
+        grants_.done(servers_[server]);
+        --awaited[server];
+    }
+    std::size_t sending = 0;
+    std::size_t due = 0;
+    for (std::size_t i = 0; i < servers_.size(); ++i) {
+      if (awaited[i] > 0) ++due;
+      if (awaited[i] > 0 && !servers_[i].held) ++sending;
+      ASSERT_FALSE(awaited[i] == 0 && servers_[i].held) << "server " << i << " waits for nothing";
+    }
+    ASSERT_EQ(sending, std::min(due, grants_.limit()));
+  }
 }
 
 }  // namespace
