@@ -6,8 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,11 +25,25 @@ constexpr int kSilence = 10'000;  // milliseconds that sent data may stay withou
 constexpr int kProbeAfter = 4;    // seconds; then kProbes at a distance of kProbeEvery
 constexpr int kProbeEvery = 2;
 constexpr int kProbes = 3;
+constexpr std::size_t kLongestName = 16;  // of a congestion control
 
 int open_socket(int family) { return ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
 
 void set_option(int fd, int level, int name, int value) {
   ::setsockopt(fd, level, name, &value, sizeof(value));
+}
+
+// Requests come in bursts with pauses between them. BBR sends at the rate that it has seen, and what it sees are the pauses. What
+// an administrator chose otherwise stays, and so does BBR on routes that are locked to it. To be called before the socket is
+// connected, or listens for those that will be: a connection that was paced stays so.
+void avoid_pacing(int fd) {
+  std::array<char, kLongestName> name{};
+  socklen_t length = name.size();
+  if (::getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(), &length) != 0) return;
+  if (!std::string_view(name.data(), length).starts_with("bbr")) return;
+  for (const std::string_view other : {"cubic", "reno"}) {
+    if (::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, other.data(), static_cast<socklen_t>(other.size())) == 0) return;
+  }
 }
 
 // Makes room for a listener: removes the file of one that is dead.
@@ -79,6 +95,7 @@ Task<Status> connect_local(Loop& loop, int fd, SocketAddress to, Address address
 }
 
 Task<Status> connect_tcp(Loop& loop, int fd, SocketAddress to, Address address) {
+  avoid_pacing(fd);
   tune_tcp(fd);
   if (::connect(fd, to.generic(), to.length) == 0) co_return Status();
   if (errno != EINPROGRESS && errno != EINTR) co_return connect_failure(errno, address);
@@ -110,7 +127,10 @@ Result<FileDescriptor> bind_socket(const Address& address) {
   FileDescriptor fd(open_socket(place.family()));
   if (!fd.valid()) return Status::from_errno(errno, "open a socket");
   // Connections of a predecessor that linger must not keep its successor from the port.
-  if (address.is_tcp()) set_option(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+  if (address.is_tcp()) {
+    set_option(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+    avoid_pacing(fd.get());
+  }
   if (::bind(fd.get(), place.generic(), place.length) != 0) {
     return Status::from_errno(errno, "listen at " + address.to_string());
   }
