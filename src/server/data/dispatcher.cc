@@ -103,6 +103,7 @@ Dispatcher::Dispatcher(const Env& env, Store& store, std::unique_ptr<RequestPoli
       rate_(env.clock.now()),
       reply_(1024),
       ask_again_(*this),
+      give_chances_(*this),
       serve_overdue_(*this),
       scope_(env.clock.executor()) {
   follow_policy();

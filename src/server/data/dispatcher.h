@@ -120,6 +120,13 @@ class Dispatcher {
     Dispatcher& dispatcher;
   };
 
+  struct GiveChances : Timer {
+    explicit GiveChances(Dispatcher& dispatcher)
+        : Timer([](Timer* self) { static_cast<GiveChances*>(self)->dispatcher.give_chances(); }),
+          dispatcher(dispatcher) {}
+    Dispatcher& dispatcher;
+  };
+
   static constexpr std::size_t kSyncs = 16;
   // One turn of a transfer: the bytes from `begin` to `end`, counted through its extents; none while the way to them is
   // asked for.
@@ -164,6 +171,10 @@ class Dispatcher {
   void pull_parked();
   Task<void> pull_parked(Transfer& transfer);
   Task<void> push_parked(Transfer& transfer, std::vector<std::byte> bytes, Bytes at);
+  // Parked writes for which there is no room take their chance in the queue when their clients may have recovered.
+  void wait_for_room();
+  [[nodiscard]] static bool waits_for_room(const Transfer& transfer);
+  void give_chances();
   void release_held(Transfer& transfer);
   void give_up(ClientSession& session, const char* what);
 
@@ -221,6 +232,7 @@ class Dispatcher {
   Backlog backlog_;
   flatbuffers::FlatBufferBuilder reply_;
   AskAgain ask_again_;
+  GiveChances give_chances_;
   DirectedCalls directed_;
   ServeOverdue serve_overdue_;
   Scope scope_;

@@ -54,7 +54,7 @@ Task<Status> Dispatcher::push(Transfer& transfer, ConstPlaces from, Bytes at) {
     session.pace.stalled(env_.clock.now());
   }
   const Bytes length(length_of(from));
-  if (!parked_bytes_.room(length))
+  if (!parked_bytes_.room_for_read(length))
     co_return Status(Code::busy, "too much waits for clients that do not take it: repeat");
   std::vector<std::byte> bytes;
   bytes.reserve(length.count());  // not cleared before
@@ -148,9 +148,9 @@ void Dispatcher::pull_parked() {
   if (parked_ == 0) return;
   for (Transfer* transfer : transfers_.in_state(TransferState::parked)) {
     Pace& pace = transfer->session->pace;
-    if (!transfer->write || transfer->pulled || transfer->waits_for_call || pace.pulling) continue;
+    if (!waits_for_room(*transfer)) continue;
     const Bytes length = std::min(transfer->length - transfer->done, ParkedBytes::kPiece);
-    if (!parked_bytes_.room(length)) return;
+    if (!parked_bytes_.room_for_write(length)) return wait_for_room();
     parked_bytes_.add(length);
     pace.pulling = true;
     transfer->held = Extent{transfer->done, length};
@@ -159,6 +159,28 @@ void Dispatcher::pull_parked() {
     transfer->session->task_began();
     scope_.spawn(pull_parked(*transfer));
   }
+}
+
+// The first whose client is no longer taken for slow decides when to look.
+void Dispatcher::wait_for_room() {
+  Nanos when = Nanos::max();
+  for (const Transfer* transfer : transfers_.in_state(TransferState::parked)) {
+    if (waits_for_room(*transfer)) when = std::min(when, transfer->session->pace.slow_until);
+  }
+  if (when != Nanos::max()) env_.clock.executor().arm(give_chances_, std::max(when, env_.clock.now()));
+}
+
+bool Dispatcher::waits_for_room(const Transfer& transfer) {
+  return transfer.write && !transfer.pulled && !transfer.waits_for_call && !transfer.session->pace.pulling;
+}
+
+void Dispatcher::give_chances() {
+  const Nanos now = env_.clock.now();
+  for (Transfer* transfer : transfers_.in_state(TransferState::parked)) {
+    if (waits_for_room(*transfer) && !transfer->session->pace.slow(now)) unpark(*transfer);
+  }
+  pull_parked();
+  dispatch();
 }
 
 Task<void> Dispatcher::pull_parked(Transfer& transfer) {

@@ -2,7 +2,8 @@
 //
 // A turn is held only while bytes move. When those of a write do not come for kStall, or come from a client that was too
 // slow a short time ago, the transfer is parked: it gives its turn back, leaves the policy, and its next kPiece bytes are
-// pulled into memory; with them it stands in line again. A read gives its turn back anyway; what its client does not take
+// pulled into memory; with them it stands in line again. Where there is no memory for them, because others that were stopped have
+// it, it stands in line without them when its client is no longer taken for slow. A read gives its turn back anyway; what its client does not take
 // for DispatcherLimits::send_stall is copied, and sent when it does, and the client's other reads are parked until then. A
 // parked client has the time of DispatcherLimits::transfer_limit; then it loses the connection.
 #pragma once
@@ -33,13 +34,15 @@ struct Pace {
   static constexpr Nanos kLongest = 10_s;
 };
 
-// How much is held for parked clients, in all.
+// How much is held for parked clients, in all. Copies of what readers do not take leave room for writes.
 class ParkedBytes {
  public:
   static constexpr Bytes kPiece = 256_KiB;  // of a write, pulled for one turn
   static constexpr Bytes kMost = 64_MiB;
+  static constexpr Bytes kMostByReads = 48_MiB;
 
-  [[nodiscard]] bool room(Bytes length) const { return held_ + length <= kMost; }
+  [[nodiscard]] bool room_for_read(Bytes length) const { return held_ + length <= kMostByReads; }
+  [[nodiscard]] bool room_for_write(Bytes length) const { return held_ + length <= kMost; }
   void add(Bytes length) { held_ += length; }
   void release(Bytes length) { held_ -= length; }
   [[nodiscard]] Bytes held() const { return held_; }

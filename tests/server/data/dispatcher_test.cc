@@ -444,6 +444,31 @@ TEST_F(DispatcherTest, AClientThatHasStalledIsGivenNoFurtherTurnToWaitIn) {
   expect_empty();
 }
 
+// It stood outside the queue for ever: what it waited for were bytes that stopped ones held.
+TEST_F(DispatcherTest, AWriterThatRecoversIsServedThoughStoppedOnesHaveAllTheMemory) {
+  start();
+  constexpr std::uint64_t kStopped = ParkedBytes::kMost.count() / ParkedBytes::kPiece.count();
+  std::vector<std::shared_ptr<ClientSession>> stopped;
+  for (std::uint64_t id = 1; id <= kStopped + 1; ++id) {
+    session_ = connect(connection_);
+    connection_->gate.reset();
+    add(true, {{Bytes(id << 20U), ParkedBytes::kPiece}});
+    decide({Decision::dispatch(id)});
+    stopped.push_back(session_);
+  }
+  wait(20_ms);
+  ASSERT_EQ(dispatcher_->parked(), kStopped + 1) << "of the last one no bytes are pulled: there is no room";
+  const std::size_t pulls = connection_->pulled.size();
+  connection_->gate.set();
+  wait(Pace::kShortest);
+  ASSERT_EQ(script_.added.back(), kStopped + 1) << "it stands in line without its bytes";
+  decide({Decision::dispatch(kStopped + 1)});
+  run();
+  EXPECT_GT(connection_->pulled.size(), pulls);
+  EXPECT_EQ(answered(), (std::vector<std::uint64_t>{kStopped + 1}));
+  EXPECT_EQ(dispatcher_->parked(), kStopped);
+}
+
 TEST_F(DispatcherTest, ASmallWriteWhoseEarlyPullDoesNotEndGivesItsTurnBack) {
   start();
   connection_->gate.reset();
