@@ -29,13 +29,13 @@ struct Setup {
   std::uint32_t servers = 8;
   std::uint32_t clients = 8;
   std::uint64_t queue = 4 << 20;  // of a link; deep: what is shown is order, not loss
+  std::uint32_t packet = 9000;    // as on networks for storage
   std::uint64_t each = 32 << 20;
   std::string policy = "fcfs;dispatch_depth=1";
   bool grants = true;
 };
 constexpr std::uint64_t kBlock = 4 << 20;
-constexpr std::uint64_t kIncastBlock = 4
-                                       << 20;  // the default: one read of 64 MiB asks each server for a piece
+constexpr std::uint64_t kIncastBlock = 4 << 20;  // the default: one read of 64 MiB asks each server for a piece
 
 Status write_file(const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
@@ -63,7 +63,7 @@ class RealHosts {
     std::vector<std::string> names = {"meta"};
     for (std::uint32_t i = 0; i < setup_.servers; ++i) names.push_back(fmt::format("d{}", i));
     for (std::uint32_t i = 0; i < setup_.clients; ++i) names.push_back(fmt::format("c{}", i));
-    auto hosts = Hosts::create(std::move(names), kRate, setup_.queue);
+    auto hosts = Hosts::create(std::move(names), {kRate, setup_.queue, setup_.packet});
     if (!hosts.ok()) return hosts.status();
     hosts_ = *std::move(hosts);
     TUTTI_TRY(furnish());
@@ -190,7 +190,7 @@ Status run_orders(int interrupt, Report& report) {
 // The share of the client's link that is goodput when sixteen servers answer at once, with grants and without; two in flight beside
 // it, where the program limits itself.
 Result<double> run_incast(int interrupt, bool grants, Report& report) {
-  const Setup setup{16, 1, 64 << 10, 64 << 20, "fcfs", grants};
+  const Setup setup{16, 1, 64 << 10, 1500, 64 << 20, "fcfs", grants};
   RealHosts hosts(setup);
   TUTTI_TRY(hosts.start(interrupt));
   TUTTI_TRY(hosts.round("write", "hash", kIncastBlock, 2).status());
@@ -221,11 +221,9 @@ Result<Report> run(const Globals& /*globals*/) {
   if (!interrupt.ok()) return interrupt.status();
   Report report;
   report.settings = fmt::format(
-      "real: clients and servers in network namespaces with links of 20 MB/s (tbf). Order: 8 clients of 32 "
-      "MiB, 8 servers, blocks "
-      "of 4 MiB, one transfer at a time per server. Incast: one client reads 64 MiB from 16 servers, queues "
-      "of 64 KiB, pieces of "
-      "4 MiB, all asked for at once. Means of {} rounds",
+      "real: clients and servers in network namespaces with links of 20 MB/s (tbf). Order: 8 clients of 32 MiB, 8 "
+      "servers, blocks of 4 MiB, one transfer at a time per server, packets of 9,000 bytes. Incast: one client reads 64 MiB from "
+      "16 servers, queues of 64 KiB, packets of 1,500 bytes, pieces of 4 MiB, all asked for at once. Means of {} rounds",
       kRounds);
   TUTTI_TRY(run_orders(interrupt->get(), report));
   const auto with = run_incast(interrupt->get(), true, report);
