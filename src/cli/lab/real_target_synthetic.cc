@@ -172,7 +172,7 @@ Status run_orders(int interrupt, Report& report) {
     }
     const double mean = mean_of(times);
     report.rows.push_back({{"part", "order"}, {"order", order}, {"block", kBlock}, {"in_flight", in_flight},
-                           {"seconds", rounded_to(mean, 3)},
+                           {"seconds", rounded_to(mean, 3)}, {"rounds", times},
                            {"mb_per_second", rounded_to(static_cast<double>(setup.each * setup.clients) / mean / 1e6, 1)}});
     return mean;
   };
@@ -206,6 +206,7 @@ Result<double> run_incast(int interrupt, bool grants, Report& report) {
                            {"grants", grants},
                            {"asked_at_once", in_flight},
                            {"seconds", rounded_to(mean_of(times), 3)},
+                           {"rounds", times},
                            {"goodput_of_link", rounded_to(share, 3)}});
     return share;
   };
