@@ -42,7 +42,9 @@ void avoid_pacing(int fd) {
   if (::getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(), &length) != 0) return;
   if (!std::string_view(name.data(), length).starts_with("bbr")) return;
   for (const std::string_view other : {"cubic", "reno"}) {
-    if (::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, other.data(), static_cast<socklen_t>(other.size())) == 0) return;
+    if (::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, other.data(), static_cast<socklen_t>(other.size())) ==
+        0)
+      return;
   }
 }
 

@@ -15,7 +15,7 @@ Status check_header(const FrameHeader& header, std::size_t limit) {
                         "of Tutti on both sides",
                         header.version, kFrameVersion)};
   }
-  if (header.flags != 0 || header.reserved != 0) {
+  if (header.flags != 0) {
     return {Code::malformed, "frame header with unknown flags"};
   }
   if (header.length > limit) {

@@ -24,8 +24,8 @@ struct FrameHeader {
   std::uint8_t version = kFrameVersion;
   std::uint8_t flags = 0;  // none are defined
   std::uint16_t type = 0;
-  std::uint32_t length = 0;  // of the payload, without padding
-  std::uint32_t reserved = 0;
+  std::uint32_t length = 0;   // of the payload, without padding
+  std::uint32_t follows = 0;  // of a request: its region whose bytes come next, unasked; 0: none
   std::uint64_t id = 0;
 };
 static_assert(sizeof(FrameHeader) == 24);
@@ -45,6 +45,10 @@ enum class TransportFrame : std::uint16_t {
   nothing = 12,     // empty, and means nothing
   hold = 13,        // empty; nothing is to be pushed until it is granted
   grant = 14,       // empty; no longer held
+  early = 15,       // id: region that was announced; bytes and u64 as of pull_data
+  early_gone = 16,  // id: region that was announced; its bytes do not come
+  early_on = 17,    // empty; short regions may come with their requests: early_bytes.h
+  early_off = 18,   // empty; no longer
 };
 
 struct PullRequest {

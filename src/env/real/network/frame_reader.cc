@@ -53,6 +53,7 @@ Result<std::optional<Frame>> FrameReader::next(BulkSink& sink) {
       if (guard && !guard->ends_with(load<FrameGuard::Tag>(view(needed - tag_length(), tag_length()))))
         return altered();
       handed_ = needed;
+      follows_ = header.follows;
       return std::optional(Frame{header.type, header.id, view(sizeof(header), header.length)});
     }
     TUTTI_TRY(sink.begin_bulk(header, view(sizeof(header), *prefix)));

@@ -56,6 +56,9 @@ class FrameReader {
   // Bodies of bulk frames that are in the buffer go to the sink.
   Result<std::optional<Frame>> next(BulkSink& sink);
 
+  // What the frame that was handed out last announces: FrameHeader::follows.
+  [[nodiscard]] std::uint32_t follows() const { return follows_; }
+
   // Of the bodies of bulk frames, so far.
   [[nodiscard]] std::uint64_t bulk_bytes() const { return bulk_bytes_; }
 
@@ -90,6 +93,7 @@ class FrameReader {
   std::size_t begin_ = 0;  // multiple of 8 wherever a header starts
   std::size_t end_ = 0;
   std::size_t handed_ = 0;  // length of the frame that was handed out, at begin_
+  std::uint32_t follows_ = 0;
   std::size_t wanted_ = 0;  // whole length of the frame at begin_, if it is known and not all here
 
   bool batches_bulk_ = false;

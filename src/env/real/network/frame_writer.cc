@@ -25,12 +25,12 @@ iovec part_of(std::span<const std::byte> bytes) {
 }
 
 // Writes once; 0 if the socket is full.
-Result<std::size_t> send_once(int fd, std::span<iovec> parts) {
+Result<std::size_t> send_once(int fd, std::span<iovec> parts, int flags = 0) {
   msghdr message{};
   message.msg_iov = parts.data();
   message.msg_iovlen = std::min(parts.size(), kMostParts);
   for (;;) {
-    const ssize_t count = ::sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t count = ::sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT | flags);
     if (count >= 0) return static_cast<std::size_t>(count);
     if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) return std::size_t{0};
     if (errno != EINTR)
@@ -64,7 +64,8 @@ FrameWriter::FrameWriter(Loop& loop, int fd, FdWatch& watch, std::size_t queue_l
   flushed_.set();
 }
 
-Status FrameWriter::send(std::uint16_t type, std::uint64_t id, std::span<const std::byte> payload) {
+Status FrameWriter::send(std::uint16_t type, std::uint64_t id, std::span<const std::byte> payload,
+                         std::uint32_t follows) {
   if (!failed_.ok()) return failed_;
   if (payload.size() > kMaxFramePayload) {
     return {Code::too_large, "send a frame of " + std::to_string(payload.size()) + " bytes"};
@@ -72,6 +73,7 @@ Status FrameWriter::send(std::uint16_t type, std::uint64_t id, std::span<const s
   FrameHeader header;
   header.type = type;
   header.length = static_cast<std::uint32_t>(payload.size());
+  header.follows = follows;
   header.id = id;
   std::array<iovec, 4> storage = {part_of(bytes_of(header)), part_of(payload),
                                   iovec{const_cast<std::byte*>(kZeros.data()), padding(payload.size())},
@@ -93,7 +95,8 @@ Status FrameWriter::send(std::uint16_t type, std::uint64_t id, std::span<const s
   }
   std::span<iovec> parts(storage);
   if (idle()) {
-    const Result<std::size_t> sent = send_once(fd_, parts);
+    // The peer is woken by both together.
+    const Result<std::size_t> sent = send_once(fd_, parts, follows != 0 ? MSG_MORE : 0);
     if (!sent.ok()) {
       fail(sent.status());
       return failed_;
@@ -247,7 +250,7 @@ struct FrameWriter::BulkTurn {
 };
 
 Task<Status> FrameWriter::send_bulk(std::uint16_t type, std::uint64_t id, std::vector<std::byte> prefix,
-                                    std::vector<iovec> memory, std::vector<std::byte> suffix) {
+                                    std::vector<iovec> memory, std::vector<std::byte> suffix, bool more) {
   FrameHeader header;
   const std::size_t length = prefix.size() + total_length(memory) + suffix.size();
   header.type = type;
@@ -264,7 +267,7 @@ Task<Status> FrameWriter::send_bulk(std::uint16_t type, std::uint64_t id, std::v
   if (guard_) turn.tag = guard_->begin();
   std::span<iovec> parts(memory);
   while (failed_.ok()) {
-    const Result<std::size_t> sent = send_once(fd_, parts);
+    const Result<std::size_t> sent = send_once(fd_, parts, more ? MSG_MORE : 0);
     if (!sent.ok()) {
       fail(sent.status());
       break;

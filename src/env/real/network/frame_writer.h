@@ -33,16 +33,19 @@ class FrameWriter {
   // Every frame from now on has a tag, and is encrypted if that is asked for.
   void protect(const AuthKey& key, Protection protection) { guard_.emplace(key, protection); }
 
-  // Never waits. Code::unavailable when the peer is gone or does not read.
-  Status send(std::uint16_t type, std::uint64_t id, std::span<const std::byte> payload);
+  // Never waits. Code::unavailable when the peer is gone or does not read. `follows`: a region whose bytes the caller sends
+  // next, at once.
+  Status send(std::uint16_t type, std::uint64_t id, std::span<const std::byte> payload,
+              std::uint32_t follows = 0);
 
   // Sends an empty frame and a descriptor with it, if nothing is queued; false if it cannot be done now.
   bool send_file(std::uint16_t type, std::uint64_t id, int file);
 
   // Waits until the socket has taken all of it. `memory` must stay valid until then or until this is
-  // destroyed. The frame's payload is `prefix`, `memory`, `suffix`; the two small ones are copied.
+  // destroyed. The frame's payload is `prefix`, `memory`, `suffix`; the two small ones are copied. `more`: another frame
+  // is sent soon, and the peer needs this one only with that.
   Task<Status> send_bulk(std::uint16_t type, std::uint64_t id, std::vector<std::byte> prefix,
-                         std::vector<iovec> memory, std::vector<std::byte> suffix);
+                         std::vector<iovec> memory, std::vector<std::byte> suffix, bool more = false);
 
   // Of bulk frames, that the socket has taken so far.
   [[nodiscard]] std::uint64_t bulk_bytes() const { return bulk_bytes_; }

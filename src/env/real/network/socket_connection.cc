@@ -58,7 +58,9 @@ SocketConnection::~SocketConnection() {
 
 Status SocketConnection::send(std::uint16_t type, std::uint64_t id, std::span<const std::byte> payload) {
   if (closed_) return unavailable(reason_);
-  Status status = writer_.send(type, id, payload);
+  const std::uint32_t follows = cma_ ? 0 : socket_mover_.take_announced();
+  Status status = writer_.send(type, id, payload, follows);
+  if (status.ok() && follows != 0) socket_mover_.send_early(follows);
   if (writer_.overflowed()) lose(status);
   return status;
 }
@@ -66,6 +68,7 @@ Status SocketConnection::send(std::uint16_t type, std::uint64_t id, std::span<co
 Task<Result<Frame>> SocketConnection::receive() {
   for (;;) {
     Result<Frame> frame = co_await receive_any();
+    if (frame.ok() && frame->type >= kFirstUserFrameType) socket_mover_.request_came(reader_.follows());
     if (!frame.ok() || frame->type >= kFirstUserFrameType) co_return frame;
     if (Status status = on_frame(*frame); !status.ok()) {
       lose(std::move(status));
@@ -105,6 +108,7 @@ Task<Result<Frame>> SocketConnection::receive_any() {
       burst_ = 0;
       co_await loop_.next_turn();
     }
+    if (socket_mover_.early_is_next()) co_await loop_.next_turn();
     if (closed_) co_return reason_;
     NoBulk no_bulk;
     BulkSink& sink = established_ ? static_cast<BulkSink&>(socket_mover_) : no_bulk;

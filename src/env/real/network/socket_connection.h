@@ -59,6 +59,8 @@ class SocketConnection final : public Connection {
     peer_is_own_ = peer_is_own;
   }
   void batch_bulk() { reader_.batch_bulk(); }
+  // Of the server's end: its client may send bytes with its requests when they are taken at once.
+  void allow_early() { socket_mover_.allow_early(); }
   // What the peer sends waits for grants, which must outlive this.
   void grant_reads(ReadGrants& grants) { socket_mover_.grant_reads(grants, fd_); }
   // From now on every frame is protected, with `sending` here and `receiving` by the peer. Not Protection::none.

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "env/real/loop/loop.h"
+#include "env/real/network/early_bytes.h"
 #include "env/real/network/frame_reader.h"
 #include "env/real/network/frame_writer.h"
 #include "env/real/network/mover.h"
@@ -38,6 +39,16 @@ class SocketMover final : public Mover, public BulkSink, public ReadGrants::Hold
   // Transfers of the region that are under way fail; its memory is not touched afterwards.
   void withdraw(std::uint64_t region);
 
+  // Bytes that come with their requests (early_bytes.h). The exposing end: the region that the next request announces, or 0, whose
+  // bytes are sent right behind it.
+  [[nodiscard]] std::uint32_t take_announced() { return std::exchange(announced_, 0); }
+  void send_early(std::uint32_t region);
+  // The serving end: it may allow that to its client; a request has come, and announces a region, or 0.
+  void allow_early() { may_allow_early_ = true; }
+  void request_came(std::uint32_t follows);
+  // Whether the bytes of the last request come next, and those who may want them should run before.
+  [[nodiscard]] bool early_is_next() { return std::exchange(early_is_next_, false); }
+
   [[nodiscard]] bool needs_segments() const override { return false; }
   Task<Status> pull(const Region& from, Bytes offset, Places into) override;
   Task<Status> push(ConstPlaces from, const Region& to, Bytes offset) override;
@@ -51,7 +62,9 @@ class SocketMover final : public Mover, public BulkSink, public ReadGrants::Hold
   Status begin_bulk(const FrameHeader& header, std::span<const std::byte> prefix) override;
   std::size_t bulk_places(std::size_t at, std::size_t length, std::span<iovec> places) override;
   void end_bulk() override;
-  [[nodiscard]] bool expects_bulk() const override { return !waiting_.empty() || writable_regions_ > 0; }
+  [[nodiscard]] bool expects_bulk() const override {
+    return !waiting_.empty() || writable_regions_ > 0 || early_pace_.allowed();
+  }
 
  private:
   struct Exposed {
@@ -67,7 +80,7 @@ class SocketMover final : public Mover, public BulkSink, public ReadGrants::Hold
     Answer(Executor& executor, std::uint64_t region, std::uint64_t token)
         : region(region), token(token), scope(executor) {}
     std::uint64_t region;
-    std::uint64_t token;
+    std::uint64_t token;  // 0: the peer did not ask for it
     bool done = false;
     Scope scope;
   };
@@ -75,6 +88,7 @@ class SocketMover final : public Mover, public BulkSink, public ReadGrants::Hold
   struct Incoming {
     bool is_push = false;
     std::uint64_t token = 0;
+    std::uint64_t held_region = 0;  // early bytes that nobody wants yet
     PushTarget target;
     std::size_t length = 0;
     Code code = Code::ok;
@@ -84,6 +98,10 @@ class SocketMover final : public Mover, public BulkSink, public ReadGrants::Hold
                            Access access) const;
   Status start_answer(std::uint64_t token, const PullRequest& request);
   Task<void> answer(Answer& self, PullRequest request);
+  // From early bytes. Code::not_found: they did not come, or not all; then they have to be asked for.
+  Task<Status> take_early(std::uint64_t region, std::uint64_t offset, Places into);
+  void begin_early(const FrameHeader& header);
+  void forget_early(std::uint64_t region);
   Status send_code(TransportFrame type, std::uint64_t token, Code code);
   void send_word(TransportFrame type);
   // Packets that came out of order since the last call.
@@ -100,8 +118,16 @@ class SocketMover final : public Mover, public BulkSink, public ReadGrants::Hold
   ReadGrants* grants_ = nullptr;             // of the exposing end; null: everything may come at once
   int fd_ = -1;
   std::uint64_t losses_seen_ = 0;
+  std::uint64_t frames_ = 0;     // pushed here so far
   std::shared_ptr<Event> held_;  // of the serving end: set when the peer grants; null: it may send
   std::list<Answer> answers_;
+  bool sends_early_ = false;      // of the exposing end: the peer allows it
+  std::uint32_t announced_ = 0;   // by the next request
+  bool may_allow_early_ = false;  // of the serving end
+  bool early_is_next_ = false;
+  Nanos request_at_;  // when the loop had looked for the last request
+  EarlyPace early_pace_;
+  EarlyBytes early_;
   Incoming incoming_;
 };
 

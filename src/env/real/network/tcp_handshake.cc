@@ -189,6 +189,7 @@ Task<Status> greet_tcp_client(SocketConnection& connection, Authenticator& authe
   peer.name = fmt::format("{} uid {}", client_name, peer.uid);
   connection.established(std::move(peer), false);
   connection.batch_bulk();
+  connection.allow_early();
   const Status sent = connection.send(type_of(TransportFrame::welcome), 0, welcome);
   protect(connection, protection, Role::server, *verified->key, exchange);
   co_return sent;
