@@ -80,7 +80,8 @@ std::optional<std::size_t> Flight::take(Nanos now) {
   ++state_.pieces;
   show_next(*chosen);
   --left_;
-  if (paced_ != nullptr) paused_until_ = now + paced_->pause({targets_.data(), targets_.size()}, facts_, state_);
+  if (paced_ != nullptr)
+    paused_until_ = now + paced_->pause({targets_.data(), targets_.size()}, facts_, state_);
   return piece;
 }
 

@@ -45,11 +45,11 @@ class Flight {
   std::size_t per_server_;
   std::span<const ServerLoad* const> loads_;
   VisitState state_;
-  SmallVector<Target, 8> targets_;              // in the order of first touch
-  SmallVector<std::uint32_t, 8> heads_;         // by target: its next piece
-  SmallVector<std::uint32_t, 16> followers_;    // by piece: the next one of the same target
+  SmallVector<Target, 8> targets_;               // in the order of first touch
+  SmallVector<std::uint32_t, 8> heads_;          // by target: its next piece
+  SmallVector<std::uint32_t, 16> followers_;     // by piece: the next one of the same target
   SmallVector<std::uint32_t, 16> target_index_;  // by slot
-  std::size_t left_;                            // pieces that are not sent
+  std::size_t left_;                             // pieces that are not sent
   Nanos paused_until_;
 };
 

@@ -108,7 +108,8 @@ Result<Report> run(const ExperimentOptions& options) {
   report.settings =
       "8 clients of 32 MiB on 8 servers (NVMe: 256 MiB), one client of 128 MiB, BTIO C on 9, 16 irregular "
       "ones on 16; "
-      "blocks of 4 MiB; means of 20 seeds or more, until the standard error of each difference is 0.75 %, 640 at most";
+      "blocks of 4 MiB; means of 20 seeds or more, until the standard error of each difference is 0.75 %, "
+      "640 at most";
   report.rows = series.rows();
   double worst = 1e9;
   double best_share = 1;
