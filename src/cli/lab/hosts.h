@@ -14,12 +14,18 @@
 
 namespace tutti::cli {
 
+// How every host hangs on the switch.
+struct HostLink {
+  std::uint64_t bytes_per_second = 0;  // that a host sends at most, and receives
+  std::uint64_t queue = 0;  // bytes: what the link cannot take at once waits here, and is dropped beyond
+  // Longest packet. One of 1,500 bytes costs this machine's processors more than sixteen busy links leave them.
+  std::uint32_t packet = 1500;
+};
+
 class Hosts {
  public:
-  // `names` get the addresses 10.78.0.1, 10.78.0.2, ... Every host sends and receives at most `bytes_per_second`; what a link
-  // cannot take at once waits in a queue of `queue` bytes, and is dropped beyond. Code::not_found with what is missing here.
-  static Result<std::unique_ptr<Hosts>> create(std::vector<std::string> names, std::uint64_t bytes_per_second,
-                                               std::uint64_t queue);
+  // `names` get the addresses 10.78.0.1, 10.78.0.2, ... Code::not_found with what is missing here.
+  static Result<std::unique_ptr<Hosts>> create(std::vector<std::string> names, const HostLink& link);
   Hosts(const Hosts&) = delete;
   Hosts& operator=(const Hosts&) = delete;
   // Removes all namespaces. Processes in them must have ended.
@@ -31,7 +37,7 @@ class Hosts {
 
  private:
   Hosts() = default;
-  Status make(std::uint64_t bytes_per_second, std::uint64_t queue);
+  Status make(const HostLink& link);
   [[nodiscard]] std::string space(const std::string& name) const { return prefix_ + "-" + name; }
 
   std::string prefix_;

@@ -3,10 +3,10 @@
 // servers over a link with a queue of 64 KiB, once with grants (env/real/network/read_grants.h) and once without.
 #include <fmt/format.h>
 
-#include <csignal>
-#include <fstream>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <csignal>
+#include <fstream>
 
 #include <cerrno>
 #include <memory>
@@ -29,6 +29,7 @@ struct Setup {
   std::uint32_t servers = 8;
   std::uint32_t clients = 8;
   std::uint64_t queue = 4 << 20;  // of a link; deep: what is shown is order, not loss
+  std::uint32_t packet = 9000;    // as on networks for storage
   std::uint64_t each = 32 << 20;
   std::string policy = "fcfs;dispatch_depth=1";
   bool grants = true;
@@ -63,7 +64,7 @@ class RealHosts {
     std::vector<std::string> names = {"meta"};
     for (std::uint32_t i = 0; i < setup_.servers; ++i) names.push_back(fmt::format("d{}", i));
     for (std::uint32_t i = 0; i < setup_.clients; ++i) names.push_back(fmt::format("c{}", i));
-    auto hosts = Hosts::create(std::move(names), kRate, setup_.queue);
+    auto hosts = Hosts::create(std::move(names), {kRate, setup_.queue, setup_.packet});
     if (!hosts.ok()) return hosts.status();
     hosts_ = *std::move(hosts);
     TUTTI_TRY(furnish());
@@ -79,7 +80,8 @@ class RealHosts {
   }
 
   // Seconds until the last client is done.
-  Result<double> round(const char* operation, const std::string& order, std::uint64_t block, std::size_t in_flight) {
+  Result<double> round(const char* operation, const std::string& order, std::uint64_t block,
+                       std::size_t in_flight) {
     const std::string line = fmt::format("{} {} {} {}\n", operation, order, block, in_flight);
     for (auto& client : clients_) {
       if (::write(client->input(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
@@ -96,7 +98,9 @@ class RealHosts {
 
  private:
   // Hosts share this machine's files, but each server has a directory of its own, as on machines of their own.
-  [[nodiscard]] std::string directory(std::size_t host) const { return fmt::format("{}/{}", directory_->path(), host); }
+  [[nodiscard]] std::string directory(std::size_t host) const {
+    return fmt::format("{}/{}", directory_->path(), host);
+  }
   [[nodiscard]] std::string config(std::size_t host) const { return directory(host) + "/cluster.toml"; }
 
   Status furnish() {
@@ -113,7 +117,8 @@ class RealHosts {
         "checksums = \"off\"\nread_grants = {}\n",
         Hosts::address(0), data, setup_.policy, setup_.grants);
     for (std::size_t host = 0; host < 1 + setup_.servers + setup_.clients; ++host) {
-      if (::mkdir(directory(host).c_str(), 0700) != 0) return Status::from_errno(errno, "make " + directory(host));
+      if (::mkdir(directory(host).c_str(), 0700) != 0)
+        return Status::from_errno(errno, "make " + directory(host));
       TUTTI_TRY(write_file(config(host), text));
       TUTTI_TRY(write_file(directory(host) + "/key", key));
       TUTTI_TRY(write_file(directory(host) + "/auth.key", auth));
@@ -127,7 +132,8 @@ class RealHosts {
     TUTTI_TRY((*made)->wait(30_s).with_context("make " + name));
     std::vector<std::string> arguments = {"serve"};
     arguments.insert(arguments.end(), role.begin(), role.end());
-    for (const std::string& each : {std::string("--config"), config(host), std::string("--log"), directory(host) + "/log"})
+    for (const std::string& each :
+         {std::string("--config"), config(host), std::string("--log"), directory(host) + "/log"})
       arguments.push_back(each);
     auto server = hosts_->start(host, arguments);
     if (!server.ok()) return server.status();
@@ -138,9 +144,9 @@ class RealHosts {
   Status start_clients() {
     for (std::uint32_t i = 0; i < setup_.clients; ++i) {
       const std::size_t host = 1 + setup_.servers + i;
-      auto client = hosts_->start(host, {"--cluster", config(host), "visit-worker", "--path", "/shared", "--rank",
-                                         std::to_string(i), "--ranks", std::to_string(setup_.clients), "--length",
-                                         std::to_string(setup_.each)});
+      auto client = hosts_->start(
+          host, {"--cluster", config(host), "visit-worker", "--path", "/shared", "--rank", std::to_string(i),
+                 "--ranks", std::to_string(setup_.clients), "--length", std::to_string(setup_.each)});
       if (!client.ok()) return client.status();
       const auto ready = (*client)->read_line(interrupt_, 60_s);
       if (!ready.ok()) return ready.status().with_context("a client");
@@ -171,9 +177,14 @@ Status run_orders(int interrupt, Report& report) {
       times.push_back(*took);
     }
     const double mean = mean_of(times);
-    report.rows.push_back({{"part", "order"}, {"order", order}, {"block", kBlock}, {"in_flight", in_flight},
-                           {"seconds", rounded_to(mean, 3)},
-                           {"mb_per_second", rounded_to(static_cast<double>(setup.each * setup.clients) / mean / 1e6, 1)}});
+    report.rows.push_back(
+        {{"part", "order"},
+         {"order", order},
+         {"block", kBlock},
+         {"in_flight", in_flight},
+         {"seconds", rounded_to(mean, 3)},
+         {"rounds", times},
+         {"mb_per_second", rounded_to(static_cast<double>(setup.each * setup.clients) / mean / 1e6, 1)}});
     return mean;
   };
   const auto hash = measure("hash", 1);
@@ -190,7 +201,7 @@ Status run_orders(int interrupt, Report& report) {
 // The share of the client's link that is goodput when sixteen servers answer at once, with grants and without; two in flight beside
 // it, where the program limits itself.
 Result<double> run_incast(int interrupt, bool grants, Report& report) {
-  const Setup setup{16, 1, 64 << 10, 64 << 20, "fcfs", grants};
+  const Setup setup{16, 1, 64 << 10, 1500, 64 << 20, "fcfs", grants};
   RealHosts hosts(setup);
   TUTTI_TRY(hosts.start(interrupt));
   TUTTI_TRY(hosts.round("write", "hash", kIncastBlock, 2).status());
@@ -206,6 +217,7 @@ Result<double> run_incast(int interrupt, bool grants, Report& report) {
                            {"grants", grants},
                            {"asked_at_once", in_flight},
                            {"seconds", rounded_to(mean_of(times), 3)},
+                           {"rounds", times},
                            {"goodput_of_link", rounded_to(share, 3)}});
     return share;
   };
@@ -222,10 +234,11 @@ Result<Report> run(const Globals& /*globals*/) {
   Report report;
   report.settings = fmt::format(
       "real: clients and servers in network namespaces with links of 20 MB/s (tbf). Order: 8 clients of 32 "
-      "MiB, 8 servers, blocks "
-      "of 4 MiB, one transfer at a time per server. Incast: one client reads 64 MiB from 16 servers, queues "
-      "of 64 KiB, pieces of "
-      "4 MiB, all asked for at once. Means of {} rounds",
+      "MiB, 8 "
+      "servers, blocks of 4 MiB, one transfer at a time per server, packets of 9,000 bytes. Incast: one "
+      "client reads 64 MiB from "
+      "16 servers, queues of 64 KiB, packets of 1,500 bytes, pieces of 4 MiB, all asked for at once. Means "
+      "of {} rounds",
       kRounds);
   TUTTI_TRY(run_orders(interrupt->get(), report));
   const auto with = run_incast(interrupt->get(), true, report);

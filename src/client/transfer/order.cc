@@ -9,6 +9,7 @@ Flight::Flight(const Pieces& pieces, const Layout& layout, const TargetOrder& or
     : pieces_(pieces),
       layout_(layout),
       order_(order),
+      paced_(dynamic_cast<const PacedOrder*>(&order)),
       facts_(facts),
       per_server_(per_server),
       loads_(loads),
@@ -52,7 +53,7 @@ void Flight::show_next(std::size_t index) {
 }
 
 std::optional<std::size_t> Flight::take(Nanos now) {
-  if (over()) return std::nullopt;
+  if (over() || now < paused_until_) return std::nullopt;
   bool any = false;
   for (Target& target : targets_) {
     target.open = target.left > 0 && (per_server_ == 0 || target.in_flight < per_server_);
@@ -79,6 +80,8 @@ std::optional<std::size_t> Flight::take(Nanos now) {
   ++state_.pieces;
   show_next(*chosen);
   --left_;
+  if (paced_ != nullptr)
+    paused_until_ = now + paced_->pause({targets_.data(), targets_.size()}, facts_, state_);
   return piece;
 }
 
@@ -86,6 +89,7 @@ void Flight::landed(std::size_t piece) {
   --targets_[target_index_[pieces_[piece].slot]].in_flight;
   state_.in_flight -= pieces_[piece].length;
   --state_.pieces;
+  paused_until_ = Nanos();
 }
 
 }  // namespace tutti

@@ -11,7 +11,7 @@
 #include "base/small_vector.h"
 #include "client/server_load.h"
 #include "client/transfer/cut.h"
-#include "policy/target/order.h"
+#include "policy/target/paced_order.h"
 
 namespace tutti {
 
@@ -22,8 +22,10 @@ class Flight {
   Flight(const Pieces& pieces, const Layout& layout, const TargetOrder& order, const VisitFacts& facts,
          std::size_t per_server, std::span<const ServerLoad* const> loads = {});
 
-  // The next piece; none if nothing is to be sent now. Then ask again when a piece has landed, unless it is over.
+  // The next piece; none if nothing is to be sent now. Then ask again when a piece has landed or, if that is later than `now`, at
+  // paused_until(), unless it is over.
   std::optional<std::size_t> take(Nanos now);
+  [[nodiscard]] Nanos paused_until() const { return paused_until_; }
   void landed(std::size_t piece);
   // All pieces are sent, or it was stopped.
   [[nodiscard]] bool over() const { return left_ == 0; }
@@ -38,15 +40,17 @@ class Flight {
   const Pieces& pieces_;
   const Layout& layout_;
   const TargetOrder& order_;
+  const PacedOrder* paced_;  // the same, if it leaves time between pieces
   VisitFacts facts_;
   std::size_t per_server_;
   std::span<const ServerLoad* const> loads_;
   VisitState state_;
-  SmallVector<Target, 8> targets_;              // in the order of first touch
-  SmallVector<std::uint32_t, 8> heads_;         // by target: its next piece
-  SmallVector<std::uint32_t, 16> followers_;    // by piece: the next one of the same target
+  SmallVector<Target, 8> targets_;               // in the order of first touch
+  SmallVector<std::uint32_t, 8> heads_;          // by target: its next piece
+  SmallVector<std::uint32_t, 16> followers_;     // by piece: the next one of the same target
   SmallVector<std::uint32_t, 16> target_index_;  // by slot
-  std::size_t left_;                            // pieces that are not sent
+  std::size_t left_;                             // pieces that are not sent
+  Nanos paused_until_;
 };
 
 }  // namespace tutti

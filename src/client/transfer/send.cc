@@ -282,7 +282,13 @@ Task<Status> Sender::send_many() {
 // Sends one piece after another until there is none to send.
 Task<Status> Sender::send_some(Flight& flight, Event& landed) {
   while (!flight.over()) {
-    const auto next = flight.take(sending_.file.env.clock.steady());
+    Clock& clock = sending_.file.env.clock;
+    const Nanos now = clock.steady();
+    const auto next = flight.take(now);
+    if (!next && now < flight.paused_until()) {
+      co_await clock.sleep(flight.paused_until() - now);
+      continue;
+    }
     if (!next) {
       landed.reset();
       co_await landed.wait();

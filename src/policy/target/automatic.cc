@@ -5,7 +5,8 @@
 // Servers that have their objects in memory are as fast as their cards. A write to them goes in the order of `load` with all that
 // may be in flight: whoever is held up at one server is served by another. Of a read two pieces are under way, or as many small ones as
 // make a `window`: more senders than the client's card can take in would make each other late. They go in the order of `hash`, by `load`
-// if shares are unequal.
+// if shares are unequal. The ranks of a program that begin together would come to each server in the order of chance, and make each
+// other late by it: so each asks for its first pieces one after the other, a small part of a piece's time apart.
 // On a device a write is one stream at a time: servers with one (which tell no pace), and those that have not answered yet, get one
 // piece each, in the order of `hash`. If its shares are unequal and it is one rank's of several, it has two pieces under way as long as others are
 // there: popular devices would otherwise go back and forth between the streams of all ranks. A read has all that may be in flight; a
@@ -18,6 +19,7 @@
 
 #include "policy/target/by_hash.h"
 #include "policy/target/by_load.h"
+#include "policy/target/paced_order.h"
 #include "policy/target/registry.h"
 
 namespace tutti {
@@ -26,8 +28,13 @@ namespace {
 constexpr std::string_view kParameters[] = {"window"};
 constexpr Bytes kWindow = 8_MiB;
 constexpr Bytes kSmall = 1_MiB;
+// The part of a piece's time between two first requests: longer than ranks differ in their begin, and too short to be missed, since one
+// server fills the client's card.
+constexpr std::int64_t kApart = 32;
+// A shorter pause is not worth a timer.
+constexpr Nanos kLeastPause = 20_us;
 
-class AutomaticOrder : public TargetOrder {
+class AutomaticOrder : public PacedOrder {
  public:
   explicit AutomaticOrder(Bytes window) : window_(window) {}
   [[nodiscard]] std::string name() const override {
@@ -43,6 +50,19 @@ class AutomaticOrder : public TargetOrder {
     if (facts.write) return next_by_load(targets, facts);
     if (state.pieces >= at_once(targets)) return std::nullopt;
     return unequal(targets) ? next_by_load(targets, facts) : next_by_hash(targets, facts, state);
+  }
+  [[nodiscard]] Nanos pause(std::span<const Target> targets, const VisitFacts& facts,
+                            const VisitState& state) const override {
+    if (facts.write || facts.ranks < 2 || small(targets) || unequal(targets)) return {};
+    std::uint32_t sent = 0;
+    Nanos longest;
+    for (const Target& each : targets) {
+      if (is_device(each)) return {};
+      sent += each.sent;
+      longest = std::max(longest, each.service);
+    }
+    const Nanos apart = longest / kApart;
+    return sent == state.pieces && apart >= kLeastPause ? apart : Nanos();
   }
 
  private:

@@ -80,6 +80,33 @@ TEST_F(FlightTest, AServerHasNoMoreThanTheLimitInFlight) {
   EXPECT_TRUE(limited.over());
 }
 
+TEST(PacedFlight, FirstPiecesOfAReadOfOneOfSeveralAreTimeApart) {
+  const Layout layout{4_MiB, 4, 0, 4};
+  const Extent extent{0_B, 32_MiB};
+  const Segment memory{4096, (32_MiB).count()};
+  const Shares shares = split(layout, {&extent, 1}, {&memory, 1});
+  const Pieces pieces = Pieces::cut(shares, {4_MiB});
+  ServerLoad load;
+  load.heard(wire::Load(0, 10'240), 0_s);  // 100 MB/s, nothing waits
+  const std::vector<const ServerLoad*> loads(4, &load);
+  const auto order = *make_target_order("auto");
+  VisitFacts facts;
+  facts.rank = 1;
+  facts.ranks = 4;
+  Flight flight(pieces, layout, *order, facts, 0, loads);
+  const auto first = flight.take(0_s);
+  ASSERT_TRUE(first.has_value());
+  EXPECT_EQ(pieces[*first].slot, 1U);
+  const Nanos pause = flight.paused_until();
+  EXPECT_GT(pause, 0_s);
+  EXPECT_LT(pause, 5_ms) << "a small part of the 40 ms of a piece";
+  EXPECT_FALSE(flight.take(pause - 1_ns).has_value());
+  ASSERT_TRUE(flight.take(pause).has_value());
+  flight.landed(*first);
+  EXPECT_TRUE(flight.take(pause + 1_ns).has_value()) << "after the first ones nothing is delayed";
+  EXPECT_EQ(flight.paused_until(), pause + 1_ns) << "no further pause";
+}
+
 TEST_F(FlightTest, AfterAnErrorNothingMoreIsSent) {
   for (const std::size_t limit : {0, 1}) {
     Flight stopped = flight("alternate", limit);

@@ -18,7 +18,7 @@ void ReadGrants::came(std::uint64_t losses) {
   if (losses > 0 && !lowered_) {
     limit_ = std::clamp(std::min(limit_, granted_.size()) / 2, kLeast, kMost);
     lowered_ = true;
-    left_of_round_ = kRound;
+    left_of_round_ = kSettle;
   } else if (--left_of_round_ == 0) {
     if (!lowered_ && !waiting_.empty()) limit_ = std::min(limit_ + 1, kMost);
     lowered_ = false;

@@ -8,8 +8,8 @@
 // A server is granted as a whole, never single regions: in which order it sends what it was asked for is its own affair, and a
 // region that it must not send would hold up those behind it that it may.
 //
-// How many are granted at once follows the losses, as a sender's window does: half as many after a loss, at most once in a round,
-// and one more after each round without one.
+// How many are granted at once follows the losses, as a sender's window does: half as many after a loss, but not again before what was
+// under way has come, and one more after each round without one. Two senders fill most links, so there is no hurry with more.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,9 @@ class ReadGrants {
 
   static constexpr std::size_t kLeast = 2;
   static constexpr std::size_t kMost = 64;
-  static constexpr std::size_t kRound = 16;  // frames of bytes
+  // Frames of bytes: after a loss until the next one counts, and without one until the limit rises.
+  static constexpr std::size_t kSettle = 16;
+  static constexpr std::size_t kRound = 64;
 
   // Bytes of one more region are asked for. Tells the holder to let the server wait if they may not come at once.
   void ask(Holder& holder);
@@ -60,7 +62,7 @@ class ReadGrants {
   std::deque<Holder*> waiting_;
   std::size_t limit_ = kMost;
   std::size_t left_of_round_ = kRound;
-  bool lowered_ = false;  // in this round: what is lost in it was sent before that
+  bool lowered_ = false;  // just now: what is lost was sent before that
 };
 
 }  // namespace tutti

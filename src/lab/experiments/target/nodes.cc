@@ -497,12 +497,16 @@ double TargetSeries::seconds(std::size_t point) const {
 double TargetSeries::mb_per_second(std::size_t point) const {
   return mean(point, [](const TargetResult& each) { return each.mb_per_second(); });
 }
-double TargetSeries::error(std::size_t point) const {
-  const double middle = mb_per_second(point);
-  const double square = mean(point, [middle](const TargetResult& each) {
-    return (each.mb_per_second() - middle) * (each.mb_per_second() - middle);
-  });
-  return std::sqrt(square / static_cast<double>(samples_[point].results.size())) / middle;
+double TargetSeries::error(std::size_t point, std::size_t other) const {
+  const std::vector<TargetResult>& ours = samples_[point].results;
+  const std::vector<TargetResult>& theirs = samples_[other].results;
+  const std::size_t count = std::min(ours.size(), theirs.size());
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < count; ++i)
+    differences.push_back(ours[i].mb_per_second() - theirs[i].mb_per_second());
+  const double middle = mean_of(differences);
+  for (double& each : differences) each = (each - middle) * (each - middle);
+  return std::sqrt(mean_of(differences) / static_cast<double>(count)) / mb_per_second(point);
 }
 double TargetSeries::queue(std::size_t point) const {
   return mean(point, [](const TargetResult& each) { return each.queue; });

@@ -109,8 +109,9 @@ class TargetSeries {
   // Means over the seeds.
   [[nodiscard]] double seconds(std::size_t point) const;
   [[nodiscard]] double mb_per_second(std::size_t point) const;
-  // The standard error of that mean, as a share of it.
-  [[nodiscard]] double error(std::size_t point) const;
+  // The standard error of the difference between two such means, as a share of the first. Seeds make the loads, the same for both, so
+  // what is compared are the runs of one seed.
+  [[nodiscard]] double error(std::size_t point, std::size_t other) const;
   [[nodiscard]] double queue(std::size_t point) const;
   [[nodiscard]] double p99(std::size_t point) const;
   [[nodiscard]] double sent(std::size_t point) const;

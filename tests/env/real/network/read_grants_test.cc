@@ -64,7 +64,7 @@ TEST_F(ReadGrantsTest, AfterALossHalfOfThemWaitTheLastOnes) {
 
 TEST_F(ReadGrantsTest, WhatWasSentBeforeTheLimitFellDoesNotLowerItAgain) {
   ask(16);
-  for (std::size_t i = 0; i < ReadGrants::kRound; ++i) grants_.came(1);
+  for (std::size_t i = 0; i < ReadGrants::kSettle; ++i) grants_.came(1);
   EXPECT_EQ(grants_.limit(), 8U);
   grants_.came(1);
   grants_.came(1);
@@ -87,7 +87,7 @@ TEST_F(ReadGrantsTest, OneMoreAfterEachRoundWithoutALoss) {
   ask(8);
   grants_.came(1);
   round_without_loss();
-  ASSERT_EQ(grants_.limit(), 4U) << "the round of the loss";
+  ASSERT_EQ(grants_.limit(), 4U) << "part of it was the time after the loss";
   round_without_loss();
   EXPECT_EQ(grants_.limit(), 5U);
   EXPECT_EQ(grants_.granted(), 5U);
