@@ -51,7 +51,7 @@ Result<OrchestraOptions> read_orchestra_options(const Parameters& parameters) {
   millis("interval", options.interval, 1, 60'000);
   take(parameters.choice("rotational", 0, kFlags),
        [&](std::size_t value) { options.rotational = value == 1; });
-  take(parameters.bytes("ahead", options.rotational ? 8_MiB : 0_B, 0_B), [&](Bytes value) { options.ahead = value; });
+  take(parameters.bytes("ahead", options.block_ahead(), 0_B), [&](Bytes value) { options.ahead = value; });
   take(parameters.number("dispatch_depth", options.dispatch_depth, 1, 65536),
        [&](std::uint64_t value) { options.dispatch_depth = value; });
   if (!wrong.ok()) return wrong;
