@@ -264,7 +264,7 @@ const std::vector<std::string>& kinds_of_checksums() {
 }
 
 const std::vector<std::string>& modelled_devices() {
-  static const std::vector<std::string> kDevices = {"none", "hdd", "ssd"};
+  static const std::vector<std::string> kDevices = {"none", "hdd", "hdd-shared", "ssd"};
   return kDevices;
 }
 
@@ -341,7 +341,7 @@ target_order = "{}"      # in which clients visit the servers: auto, alternate, 
 schedule_block = {}    # bytes that a client sends to a server at a time, at most
 log_level = "{}"        # debug, info, warn, error
 mover = "{}"       # bulk data: automatic, cma (cross-memory attach), socket
-device = "{}"           # a modelled disk under the data servers, in real time: none, hdd, ssd
+device = "{}"           # a modelled disk under the data servers, in real time: none, hdd, hdd-shared, ssd
 checksums = "{}"        # of the stored bytes: auto (where objects are on a disk), on, off
 capability_lifetime = "{}s"
 open_grace = "{}s"          # removed files that a client which is away has open are kept so long

@@ -72,7 +72,7 @@ Status serve_data(Daemon& daemon, std::uint32_t index) {
   if (!store.ok()) return store.status();
   TUTTI_TRY(check_identity((*store)->identity(), config.id, index)
                 .with_context(daemon.state.store_path(daemon.name)));
-  const bool rotational = config.device == "hdd" ||
+  const bool rotational = config.device.starts_with("hdd") ||
                           (config.device == "none" && on_rotating_disk(daemon.state.store_path(daemon.name)));
   auto policy = make_request_policy(for_device(config.policy, rotational));
   if (!policy.ok()) return policy.status();

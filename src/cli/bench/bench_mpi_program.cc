@@ -14,6 +14,10 @@
 // from its standard input, and prints in one line how many seconds after its due time each round was over.
 //   demo FILE CALLS SEGMENT
 // so many collective reads of four interleaved segments of each rank, of such a file. Rank 0 prints "demo seconds bytes".
+//   forward FILE MILLISECONDS BYTES
+// reads of so many bytes of each rank in turn, with a barrier between them, for so long. Rank 0 prints "ready", takes START as above, and prints
+// in one line, for each tenth of a second from then on, the bytes that all ranks have read in it, and in another the milliseconds of the
+// longest read that ended in it.
 //   checkpoints mpi|posix FILE TIMES BYTES COMPUTE_MS
 // so many checkpoints of so many bytes of each rank, with one MPI file for all or a file for each rank, new each time, after a pause each. Rank 0
 // prints "ready", takes START as above, and prints in one line how many seconds each checkpoint took, from the first that begins
@@ -377,6 +381,68 @@ void rounds(MPI_File file, int count, int bytes, int requests) {
   std::printf("\n");
 }
 
+// Whether somebody has said so. Takes the place of a barrier; a rank that waits sleeps, as above, but not for long.
+bool any_says(bool own) {
+  constexpr auto kPause = std::chrono::microseconds(100);
+  int said = own ? 1 : 0;
+  int any = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  must(MPI_Iallreduce(&said, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &request), "agree");
+  for (int done = 0;;) {
+    must(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "agree");
+    if (done != 0) return any != 0;
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+void forward(MPI_File file, int milliseconds, int bytes) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kStep = 100;  // milliseconds
+  MPI_Offset length = 0;
+  must(MPI_File_get_size(file, &length), "size");  // connections stand before the first read
+  const auto steps = static_cast<std::size_t>(milliseconds / kStep + 1);
+  std::vector<double> moved(steps);
+  std::vector<double> longest(steps);
+  std::vector<char> data(static_cast<std::size_t>(bytes));
+  std::int64_t start = 0;
+  barrier_asleep();
+  if (rank == 0) {
+    std::printf("ready\n");
+    std::fflush(stdout);
+    if (!(std::cin >> start)) must(MPI_ERR_OTHER, "no start: whoever started this has ended");
+  }
+  barrier_asleep();
+  must(MPI_Bcast(&start, 1, MPI_INT64_T, 0, MPI_COMM_WORLD), "broadcast");
+  const Clock::time_point begin{std::chrono::nanoseconds(start)};
+  std::this_thread::sleep_until(begin);
+  MPI_Offset at = static_cast<MPI_Offset>(rank) * bytes;
+  for (bool over = false; !over; at += static_cast<MPI_Offset>(size) * bytes) {
+    if (at + bytes > length) must(MPI_ERR_IO, "read: the file is too short");
+    const auto before = Clock::now();
+    MPI_Status status;
+    must(MPI_File_read_at(file, at, data.data(), bytes, MPI_BYTE, &status), "read");
+    int got = 0;
+    must(MPI_Get_count(&status, MPI_BYTE, &got), "count");
+    if (got != bytes) must(MPI_ERR_IO, "read: too few bytes");
+    const auto now = Clock::now();
+    const auto passed = std::chrono::duration_cast<std::chrono::milliseconds>(now - begin).count();
+    const std::size_t step = std::min(static_cast<std::size_t>(passed / kStep), steps - 1);
+    moved[step] += bytes;
+    longest[step] = std::max(longest[step], std::chrono::duration<double, std::milli>(now - before).count());
+    over = any_says(passed >= milliseconds);
+  }
+  const int count = static_cast<int>(steps);
+  std::vector<double> all(steps);
+  std::vector<double> most(steps);
+  must(MPI_Reduce(moved.data(), all.data(), count, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD), "reduce");
+  must(MPI_Reduce(longest.data(), most.data(), count, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD), "reduce");
+  if (rank != 0) return;
+  for (const double each : all) std::printf("%.0f ", each);
+  std::printf("\n");
+  for (const double each : most) std::printf("%.3f ", each);
+  std::printf("\n");
+}
+
 void write_posix(const std::string& name, const std::vector<char>& data) {
   const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   bool written = fd >= 0;
@@ -489,11 +555,17 @@ void run(int argc, char** argv) {
     MPI_File_close(&file);
     return;
   }
+  if (pattern == "forward" && argc == 5) {
+    MPI_File file = open_file(argv[2], MPI_MODE_RDONLY);
+    forward(file, repeats, std::atoi(argv[4]));
+    MPI_File_close(&file);
+    return;
+  }
   const bool reads = pattern == "rounds" && argc == 6;
   if (!reads && ((pattern != "contiguous" && pattern != "strided") || argc != 4)) {
     must(MPI_ERR_ARG,
          "usage: contiguous|strided|fresh|open FILE REPEATS, views FILE REPEATS PIDS, demo FILE CALLS "
-         "SEGMENT, or "
+         "SEGMENT, forward FILE MILLISECONDS BYTES, or "
          "rounds FILE ROUNDS BYTES REQUESTS");
   }
   MPI_File file = open_file(argv[2], reads ? MPI_MODE_RDONLY : MPI_MODE_CREATE | MPI_MODE_RDWR);

@@ -17,7 +17,7 @@
 //                   arrival.
 //   interval        ms: of the windows of rest=window, 256
 //   rotational      true | false: of the device; follows it (see for_device() in window_options.h)
-//   ahead           bytes: blocks that are fetched ahead of programs that read forward (forward_reads.h); 0: none. Default 4MiB on
+//   ahead           bytes: blocks that are fetched ahead of programs that read forward (forward_reads.h); 0: none. Default 8MiB on
 //                   rotating disks, else 0.
 //   dispatch_depth  requests in service at once, 16
 #pragma once
@@ -51,7 +51,7 @@ struct OrchestraOptions {
   std::optional<Bytes> ahead;  // nothing: as the device is
   std::uint64_t dispatch_depth = 16;
 
-  [[nodiscard]] Bytes block_ahead() const { return ahead.value_or(rotational ? 4_MiB : 0_B); }
+  [[nodiscard]] Bytes block_ahead() const { return ahead.value_or(rotational ? 8_MiB : 0_B); }
   // What a jump costs before anything is known of it.
   [[nodiscard]] Nanos first_jump() const { return rotational ? 8_ms : 100_us; }
 };

@@ -162,7 +162,10 @@ void Orchestrator::judge(const std::vector<Sample>& change, std::uint64_t applic
   // With slices the few gaps between programs are the orchestrator's own doing.
   view.spread = objects_.size() > 1 ? own.deviation : std::max(all.deviation, own.deviation);
   view.reuse = standing.reuse;
-  if (options_.by == OrchestraOptions::By::trial || (options_.by == OrchestraOptions::By::both && all.count == 0)) {
+  // Since the servers began: a device that hardly moves has addresses all the same.
+  const bool addresses =
+      std::any_of(previous_.begin(), previous_.end(), [](const Sample& server) { return server.gaps > 0; });
+  if (options_.by == OrchestraOptions::By::trial || (options_.by == OrchestraOptions::By::both && !addresses)) {
     standing.eligibility = Eligibility::by_trial;
   } else {
     const Eligibility first = first_conditions(view, std::min(own.count, all.count));
@@ -180,8 +183,9 @@ void Orchestrator::judge(const std::vector<Sample>& change, std::uint64_t applic
     } else if (!had || ++standing.misses >= kMisses) {
       standing.eligibility = first;
     }
-    const bool granted = standing.eligibility == Eligibility::eligible;
-    if (granted && standing.reuse > options_.seek * jump_) {
+    // It had slices, and has them still. Whether conditions 1 and 2 hold meanwhile is no matter: in slices all go as far as it does alone.
+    const bool granted = standing.eligibility == Eligibility::eligible || (had && standing.eligibility == Eligibility::on_trial);
+    if (granted && reuses > 0 && standing.reuse > options_.seek * jump_) {
       standing.eligibility = Eligibility::too_slow;
       standing.refused_until = now + standing.refusal;
       standing.refusal = std::min(standing.refusal * 2, kLongestRefusal);

@@ -115,6 +115,18 @@ TEST(Orchestrator, OneThatComesBackTooLateLosesItsSliceAndIsTriedAgainLater) {
   EXPECT_TRUE(windows.sliced(1));
 }
 
+// ior: together the programs jump farther than one alone, but in slices no farther: the ratio says nothing then, the reuse distance does.
+TEST(Orchestrator, OneThatComesBackTooLateLosesItsSliceThoughInSlicesItsRatioIsLow) {
+  Windows windows(by_addresses());
+  const std::vector<Windows::Load> loads = {{1, 0.5e9, 12_ms}, {2, 0.5e9, 12_ms}};
+  for (int i = 0; i < 2; ++i) windows.pass(loads, 1e9);
+  EXPECT_EQ(windows.of(1), Eligibility::on_trial);
+  EXPECT_EQ(windows.pass(loads, 0.5e9), 0U);
+  EXPECT_EQ(windows.of(1), Eligibility::too_slow);
+  EXPECT_EQ(windows.pass(loads, 1e9), 0U);
+  EXPECT_EQ(windows.of(1), Eligibility::too_slow);
+}
+
 TEST(Orchestrator, ThresholdsComeFromTheOptions) {
   OrchestraOptions options = by_addresses();
   options.ratio = 1.05;
@@ -223,6 +235,28 @@ TEST(SliceTrial, AnotherSetOfProgramsIsAnotherLoad) {
   EXPECT_TRUE(trial.slices());
   trial.pass(1, 2);
   EXPECT_FALSE(trial.slices());
+}
+
+TEST(Orchestrator, ADeviceThatHardlyMovesIsNotOneWithoutAddresses) {
+  Orchestrator orchestrator{OrchestraOptions()};
+  std::vector<Sample> servers(3);
+  for (Sample& server : servers) {
+    server.gaps = 300;  // of earlier windows
+    server.programs.resize(2);
+  }
+  for (int i = 0; i < 4; ++i) {
+    for (Sample& server : servers) {
+      for (std::uint64_t j = 0; j < 2; ++j) {
+        server.programs[j].application = j + 1;
+        server.programs[j].requests += 10;
+        server.programs[j].bytes += 1_MiB;
+      }
+    }
+    orchestrator.take(servers, 500_ms * i);
+  }
+  ASSERT_FALSE(orchestrator.programs().empty());
+  EXPECT_EQ(orchestrator.programs().front().eligibility, Eligibility::unknown);
+  EXPECT_TRUE(orchestrator.objects().empty());
 }
 
 TEST(Orchestrator, WithoutAddressesATrialDecides) {

@@ -183,7 +183,7 @@ TEST(OrchestratedPolicy, NamesItsParameters) {
   EXPECT_EQ(make_request_policy("orchestrated;window=1").code(), Code::invalid);
   EXPECT_EQ(make_request_policy("orchestrated;by=guess").code(), Code::invalid);
   EXPECT_EQ(make_request_policy("orchestrated;ahead=much").code(), Code::invalid);
-  EXPECT_NE(make_policy("orchestrated;rotational=true")->name().find(";ahead=4194304"), std::string::npos);
+  EXPECT_NE(make_policy("orchestrated;rotational=true")->name().find(";ahead=8388608"), std::string::npos);
   EXPECT_NE(make_policy("orchestrated;rotational=false")->name().find(";ahead=0"), std::string::npos);
 }
 

@@ -50,6 +50,8 @@ Task<Result<Bytes>> DeviceStore::length_of(ObjectId object) {
   if (!length.ok()) co_return length.status();
   if (!*length) co_return Bytes();
   state(object)->length = **length;
+  // A file that exists lies there at its full length.
+  if (options_.placement.packed) placement_.place_whole(object, **length);
   co_return **length;
 }
 

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "env/sim/device/hdd.h"
+#include "env/sim/store/modelled_device.h"
 #include "lab/experiments/orchestra/program.h"
 #include "lab/report/numbers.h"
 #include "lab/sim/sim_cluster.h"
@@ -19,7 +20,6 @@ namespace tutti::orchestra {
 namespace {
 
 constexpr Nanos kWakeJitter = 150_us;
-constexpr double kFirstPlace = 0.73;  // of the disk
 
 SimClusterOptions cluster_of(const RunSpec& spec) {
   SimClusterOptions options;
@@ -35,18 +35,13 @@ SimClusterOptions cluster_of(const RunSpec& spec) {
   options.coordinated = spec.policy.starts_with(tutti::kOrchestrated);
   SimStorageOptions& storage = options.storage;
   storage.device = SimDevice::hdd;
-  storage.hdd = disk_of_2007();
+  storage.hdd = shared_disk();
   storage.phantom = true;
-  storage.scheduler = "anticipatory";
+  storage.scheduler = kSharedDiskScheduler;
+  storage.store = shared_disk_store();
   storage.store.stream = spec.stream;
-  storage.store.cache.size = 1_GiB;
   storage.store.cache.read_ahead = spec.read_ahead;
   storage.store.cache.read_ahead_kind = spec.read_ahead_kind;
-  storage.store.cache.background_ratio = 0.10;
-  storage.store.cache.dirty_ratio = 0.40;
-  const auto capacity = static_cast<double>(storage.hdd.capacity.count());
-  storage.store.placement.start = Bytes(static_cast<std::uint64_t>(capacity * kFirstPlace));
-  storage.store.placement.packed = true;
   storage.store.placement.gap = spec.gap;
   if (spec.change) spec.change(options);
   return options;
@@ -106,16 +101,6 @@ struct Observer {
 };
 
 }  // namespace
-
-// The sheet of the 250 GB disk of the same series with two surfaces instead of three, and the capacity that the paper names.
-HddParameters disk_of_2007() {
-  HddParameters disk = default_hdd();
-  disk.name = "Seagate Barracuda 7200.10 150 GB";
-  disk.capacity = Bytes(150'000'000'000);
-  disk.heads = 2;
-  disk.reads_from_cache = true;
-  return disk;
-}
 
 Result<RunOutcome> run_once(const RunSpec& spec) {
   const SimClusterOptions options = cluster_of(spec);
@@ -248,9 +233,9 @@ RunSpec in_column(RunSpec spec, std::size_t column) {
 std::string settings(std::size_t seeds, const RunSpec& like) {
   return fmt::format(
       "{} servers with {} (CFQ, a stream for each operation, its own queue, 1 GiB page cache, read-ahead 128 KiB, dirty ratios "
-      "10 and 40 %), {} nodes with Gigabit Ethernet, {} processes a program; files at full length from {:.0f} % of the disk on; {} "
+      "10 and 40 %), {} nodes with Gigabit Ethernet, {} processes a program; files at full length from 73 % of the disk on; {} "
       "virtual seconds, reads measured from {} on, writes to the end of their sync; {} seeds",
-      kServers, disk_of_2007().name, kNodes, kProcesses, kFirstPlace * 100, like.length.seconds(),
+      kServers, shared_disk().name, kNodes, kProcesses, like.length.seconds(),
       to_string(like.warm), seeds);
 }
 

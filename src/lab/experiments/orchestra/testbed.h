@@ -111,7 +111,6 @@ struct RunOutcome {
   std::uint64_t events = 0;
 };
 
-HddParameters disk_of_2007();
 Result<RunOutcome> run_once(const RunSpec& spec);
 // Runs all, several at a time, in their order.
 Result<std::vector<RunOutcome>> run_all(const std::vector<RunSpec>& specs, const ExperimentOptions& options);
