@@ -27,7 +27,7 @@ endfunction()
 
 # With TUTTI_UNITY: files whose unnamed namespaces have names that files beside them have too are compiled by themselves.
 # What registers itself (policies, orders, plans, experiments) always has.
-set(TUTTI_ALONE real/kv/lmdb_kv.cc meta/repeat.cc coordinator/gate_service.cc coordinator/policy_change.cc
+set(TUTTI_ALONE real/kv/lmdb_kv.cc meta/repeat.cc meta/edit.cc coordinator/gate_service.cc coordinator/policy_change.cc
     coordinator/policy_keeper.cc transfer/local_write.cc independent.cc request/window_options.cc target/registry.cc collective/registry.cc
     experiments/window/beyond_sizes.cc faults/gate_schedule.cc faults/history_run.cc)
 function(tutti_unity name sources)
