@@ -26,14 +26,14 @@ function(tutti_room_sources variable)
 endfunction()
 
 # With TUTTI_UNITY: files whose unnamed namespaces have names that files beside them have too are compiled by themselves.
-# What registers itself (policies, orders, plans, experiments) always has.
+# What registers itself (policies, orders, plans, experiments, real runs) always has.
 set(TUTTI_ALONE real/kv/lmdb_kv.cc meta/repeat.cc meta/edit.cc coordinator/gate_service.cc coordinator/policy_change.cc
     coordinator/policy_keeper.cc transfer/local_write.cc independent.cc request/window_options.cc target/registry.cc collective/registry.cc
-    experiments/window/beyond_sizes.cc faults/gate_schedule.cc faults/history_run.cc)
+    experiments/window/beyond_sizes.cc faults/gate_schedule.cc faults/history_run.cc scrub.cc)
 function(tutti_unity name sources)
   set_target_properties(tutti_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   foreach(source IN LISTS sources)
-    file(STRINGS ${source} registers REGEX "make\\(const Parameters&|known_experiments::" LIMIT_COUNT 1)
+    file(STRINGS ${source} registers REGEX "make\\(const Parameters&|known_experiments::|real_runs::" LIMIT_COUNT 1)
     if(registers OR source IN_LIST TUTTI_ALONE)
       set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     endif()
@@ -58,7 +58,7 @@ function(tutti_room name)
   endif()
   tutti_room_sources(sources EXCEPT ${ROOM_EXCEPT})
   add_library(tutti_${name} STATIC ${sources} ${ROOM_EXTRA})
-  if(TUTTI_UNITY)
+  if(TUTTI_UNITY AND NOT name STREQUAL "cli")  # commands are much alike
     tutti_unity(${name} "${sources}")
   endif()
   target_include_directories(tutti_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_BINARY_DIR}/src)

@@ -6,7 +6,7 @@
 // strided writes into new files, FILE.N, from the first write to the end of closing.
 //   open FILE REPEATS
 // opening an existing file on all ranks.
-//   views FILE REPEATS PIDS
+//   views FILE REPEATS PIDS ONLY
 // one phase of BTIO, class C: written and read in several ways that take turns. Rank 0 prints "operation seconds bytes CPU",
 // the last being the seconds of processor time that the processes PIDS (separated by commas) took for it.
 //   rounds FILE ROUNDS BYTES REQUESTS
@@ -214,7 +214,8 @@ std::vector<Way> ways_to_move() {
   return ways;
 }
 
-void views(const std::string& name, int repeats, const std::vector<int>& servers) {
+// `only`: the beginning of the names of the ways to take, with the operation ("view_write").
+void views(const std::string& name, int repeats, const std::vector<int>& servers, const std::string& only) {
   std::vector<Way> ways = ways_to_move();
   MPI_Datatype type = btio_type();
   int count = 0;
@@ -241,16 +242,19 @@ void views(const std::string& name, int repeats, const std::vector<int>& servers
                                                                             MPI_BYTE, &status),
          "transfer through a view");
   };
+  int written = 0;  // what the file has
   for (int i = 0; i <= repeats; ++i) {
     for (const bool write : {true, false}) {
       for (std::size_t turn = 0; turn < ways.size(); ++turn) {
         Way& way = ways[(turn + static_cast<std::size_t>(i)) % ways.size()];
-        fill(write ? i : i + 1);
+        if (i > 0 && !(way.name + (write ? "_write" : "_read")).starts_with(only)) continue;
+        if (write) written = i;
+        fill(write ? written : written + 1);
         const double before = processor_time(servers);
         const double took = timed([&] { move(way, write); });
         const double processor = processor_time(servers) - before;
         const std::vector<char> moved = data;
-        fill(i);
+        fill(written);
         if (moved != data) must(MPI_ERR_IO, "wrong bytes");
         if (rank != 0 || i == 0) continue;
         std::printf("%s_%s %.9f %.0f %.9f\n", way.name.c_str(), write ? "write" : "read", took,
@@ -548,7 +552,7 @@ void run(int argc, char** argv) {
                        std::atoi(argv[6]));
   }
   if (pattern == "open" && argc == 4) return open_again(argv[2], repeats);
-  if (pattern == "views" && argc == 5) return views(argv[2], repeats, numbers_of(argv[4]));
+  if (pattern == "views" && argc == 6) return views(argv[2], repeats, numbers_of(argv[4]), argv[5]);
   if (pattern == "demo" && argc == 5) {
     MPI_File file = open_file(argv[2], MPI_MODE_RDONLY);
     demo(file, repeats, std::atoi(argv[4]));
@@ -564,7 +568,7 @@ void run(int argc, char** argv) {
   const bool reads = pattern == "rounds" && argc == 6;
   if (!reads && ((pattern != "contiguous" && pattern != "strided") || argc != 4)) {
     must(MPI_ERR_ARG,
-         "usage: contiguous|strided|fresh|open FILE REPEATS, views FILE REPEATS PIDS, demo FILE CALLS "
+         "usage: contiguous|strided|fresh|open FILE REPEATS, views FILE REPEATS PIDS ONLY, demo FILE CALLS "
          "SEGMENT, forward FILE MILLISECONDS BYTES, or "
          "rounds FILE ROUNDS BYTES REQUESTS");
   }

@@ -26,6 +26,7 @@ constexpr Bytes kRoom = 2_GiB;
 struct BenchViewsOptions {
   int rounds = 9;
   std::string library;
+  std::string only;
   bool tcp = false;
   bool json = false;
 };
@@ -36,7 +37,8 @@ struct Turns {
 };
 using Rows = std::map<std::string, Turns>;
 
-Result<Rows> run_job(const StateDirectory& state, const MpiProgram& program, int rounds, double& bytes) {
+Result<Rows> run_job(const StateDirectory& state, const MpiProgram& program, const BenchViewsOptions& options,
+                     double& bytes) {
   std::string processes;
   for (std::uint32_t i = 0; i < kServers; ++i) {
     const auto process = state.running(fmt::format("data.{}", i));
@@ -46,7 +48,8 @@ Result<Rows> run_job(const StateDirectory& state, const MpiProgram& program, int
   std::vector<std::string> words{"tutti", "--dir", state.path(), "run", "--"};
   const auto launch = launch_words(program, kRanks, state.path());
   words.insert(words.end(), launch.begin(), launch.end());
-  words.insert(words.end(), {"views", "tutti:/btio", std::to_string(rounds), processes});
+  words.insert(words.end(),
+               {"views", "tutti:/btio", std::to_string(options.rounds), processes, options.only});
   const auto child = Child::start(words, kLauncherGrace);
   if (!child.ok()) return child.status();
   Rows rows;
@@ -113,9 +116,9 @@ int run_bench_views(const Globals& globals, const BenchViewsOptions& options) {
   if (const auto config = bring_up(globals, cluster.state(), up); !config.ok())
     return report("bench views", config.status());
   double bytes = 0;
-  const auto rows = run_job(cluster.state(), *program, options.rounds, bytes);
+  const auto rows = run_job(cluster.state(), *program, options, bytes);
   if (!rows.ok()) return report("bench views", rows.status());
-  const Json measured = measure(*rows);
+  const Json measured = options.only.empty() ? measure(*rows) : Json::object();
   Json details = Json::array();
   Table table({"way and operation", ">MiB/s", ">server CPU s/GB"});
   for (const auto& [name, turns] : *rows) {
@@ -154,6 +157,8 @@ void add_bench_views(Command& bench) {
                             "tutti bench views --json");
   views.option("--rounds", options->rounds, "Turns of each way to take the median of").range(1, 1000);
   views.option("--library", options->library, "openmpi or mpich; Open MPI if both are there");
+  views.option("--only", options->only,
+               "Only ways and operations whose name begins so: view_write; no ratios then");
   views.flag("--tcp", options->tcp, "By TCP over the loopback device, as if clients were on other hosts");
   views.flag("--json", options->json, "Print JSON");
   views.action([&globals = bench.globals(), options] { return run_bench_views(globals, *options); });

@@ -111,7 +111,9 @@ std::uint32_t Rates::enough() const {
   const std::uint32_t best = this->best();
   if (best == 0) return 0;
   if (!measured(1)) return 1;
-  const auto least = static_cast<std::uint32_t>(std::ceil((1 - kMargin) * together(best) / per_writer(1)));
+  // A writer that got next to nothing alone would need more than there are numbers for.
+  const double alone = std::ceil((1 - kMargin) * together(best) / per_writer(1));
+  const auto least = static_cast<std::uint32_t>(std::min(alone, static_cast<double>(best)));
   // Between what could be enough and what was: halve.
   std::uint32_t low = std::max<std::uint32_t>(least, 1);
   for (std::uint32_t n = low; n < best; ++n) {

@@ -309,10 +309,10 @@ TEST_F(TcpListening, WhoIsHeldSendsWhenItIsGranted) {
   until_heard(1);
   const std::vector<std::byte> bytes(memory.size(), std::byte{7});
   const std::span<const std::byte> from = bytes;
-  const auto push = [&](std::uint64_t region) {
+  const auto push = [&](std::uint64_t region) -> Task<Status> {
     Region to;
     to.id = region;
-    return server.push(from, to, 0_B);
+    co_return co_await server.push(from, to, 0_B);
   };
   EXPECT_EQ(loop_.run(with_timeout(loop_.clock(), 20_ms, push(regions.back()), "push")).code(),
             Code::timed_out);
