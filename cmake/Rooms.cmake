@@ -63,6 +63,9 @@ function(tutti_room name)
   endif()
   target_include_directories(tutti_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_BINARY_DIR}/src)
   target_link_libraries(tutti_${name} PUBLIC ${ROOM_PUBLIC_LIBRARIES} PRIVATE ${ROOM_LIBRARIES})
+  if(TUTTI_SANITIZE)  # simulations would take an hour without
+    target_compile_options(tutti_${name} PRIVATE -O1)
+  endif()
   tutti_use_rooms(tutti_${name} ${name} PUBLIC ${ROOM_ROOMS})
 endfunction()
 

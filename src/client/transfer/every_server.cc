@@ -91,8 +91,8 @@ struct AskPrefetch {
   std::span<const Extent> object;
   auto operator()(Builder& builder, const wire::Capability& capability) const {
     static_assert(sizeof(Extent) == sizeof(wire::Extent));
-    const auto extents = builder.CreateVectorOfStructs(reinterpret_cast<const wire::Extent*>(object.data()),
-                                                       object.size());
+    const auto extents =
+        builder.CreateVectorOfStructs(reinterpret_cast<const wire::Extent*>(object.data()), object.size());
     return wire::CreatePrefetchRequest(builder, &capability, &tag, extents);
   }
 };

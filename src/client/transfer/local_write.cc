@@ -27,7 +27,8 @@ void LocalWrites::accept(const wire::TransferReply& reply, const std::shared_ptr
   forbid();
   if (reply.taken() == 0 || reply.granted_bytes() == 0) return;
   if (file_ == nullptr || key_ != reply.taken() || channel_.lock() != channel) {
-    file_ = channel->connection().given(reply.taken());
+    auto given = channel->connection().given(reply.taken());
+    file_ = given == nullptr ? nullptr : std::make_shared<SharedMap>(std::move(given));
     key_ = reply.taken();
     channel_ = channel;
   }
@@ -49,10 +50,6 @@ bool LocalWrites::allowed(Bytes bytes, Nanos now) const {
   if (bytes > left_ || now >= until_) return false;
   const auto channel = channel_.lock();
   return channel != nullptr && !channel->closed() && unchanged();
-}
-
-bool LocalWrites::write(Bytes offset, std::span<const Segment> from) const {
-  return file_->write(offset, from).ok();
 }
 
 // The word first: a server that has ended changes it no more.

@@ -13,7 +13,7 @@
 
 #include "client/transfer/cut.h"
 #include "env/channel.h"
-#include "env/shared_file.h"
+#include "env/shared_runs.h"
 #include "wire/messages.h"
 
 namespace tutti {
@@ -32,8 +32,8 @@ class LocalWrites {
 
   // Whether so many bytes may be written now without asking.
   [[nodiscard]] bool allowed(Bytes bytes, Nanos now) const;
-  // Writes some of them. False if not all are there.
-  [[nodiscard]] bool write(Bytes offset, std::span<const Segment> from) const;
+  // Some of them, for write_runs().
+  [[nodiscard]] SharedRun run(Bytes offset, const Segment& from) const { return {file_.get(), offset, from}; }
   // Whether it is worth asking for the first bytes alone, to be allowed the others: not if that was in vain lately.
   [[nodiscard]] bool may_be_allowed(Nanos now) const { return !hopeless_ && now >= try_again_; }
   void was_in_vain(Nanos now) { try_again_ = now + 1_s; }
@@ -51,7 +51,7 @@ class LocalWrites {
  private:
   [[nodiscard]] bool unchanged() const;
 
-  std::shared_ptr<const SharedFile> file_;
+  std::shared_ptr<SharedMap> file_;
   std::shared_ptr<const SharedFile> marks_;
   std::uint64_t key_ = 0;
   std::weak_ptr<Channel> channel_;  // keys count on the connection that brought the file

@@ -125,48 +125,9 @@ class Transfer {
     }
   }
 
-  // Whether all of it is read, without asking, in the order of the file.
-  bool read_in_order(std::span<const Extent> extents, std::span<const Segment> memory) {
-    if (!has_many_runs()) return false;
-    const Nanos now = file_.env.clock.steady();
-    for (const Share& share : shares_) {
-      if (!reads(share).allowed_ahead(share.object, share.length, now)) return false;
-    }
-    const bool whole = for_each_stripe(
-        file_.layout(), extents, memory,
-        [this](std::uint32_t slot, Bytes offset, Bytes length, std::span<const Segment> into) {
-          return file_.local_reads[slot].read_allowed(offset, length, into);
-        });
-    if (!whole) return false;
-    for (const Share& share : shares_) reads(share).count_allowed(share.length);
-    return true;
-  }
-
-  // Whether all of it is written, without asking.
-  bool write_ahead(std::span<const Extent> extents, std::span<const Segment> memory) {
-    if (!suits_local_writes()) return false;
-    const Nanos now = file_.env.clock.steady();
-    for (const Share& share : shares_) {
-      if (!local(share).allowed(share.length, now)) return false;
-    }
-    // Whatever it is mapped from is waited for here, not inside the object.
-    bring_in(memory, false);
-    // In the order of the file, so that who reads it meanwhile finds no hole before what is there.
-    const bool whole =
-        for_each_stripe(file_.layout(), extents, memory,
-                        [this](std::uint32_t slot, Bytes offset, Bytes, std::span<const Segment> from) {
-                          if (file_.local_writes[slot].write(offset, from)) return true;
-                          file_.local_writes[slot].forbid();
-                          return false;
-                        });
-    if (!whole) return false;
-    bool settled = true;
-    for (const Share& share : shares_) {
-      if (!local(share).settled(share.length)) settled = false;
-    }
-    if (!settled) return false;
-    for (const Share& share : shares_) file_.unsynced.wrote(share.slot, local(share).era());
-    return true;
+  // Whether all of it is moved, without asking, in the order of the file.
+  bool move_unasked(std::span<const Extent> extents, std::span<const Segment> memory) {
+    return write_ ? write_unasked(extents, memory) : read_unasked(extents, memory);
   }
 
   Task<Status> send() {
@@ -188,10 +149,10 @@ class Transfer {
     });
   }
   // By asking, all of it.
-  Task<Status> write() {
+  Task<Status> ask() {
     cut();
     Status status = co_await send();
-    for (int attempt = 1; status.ok() && attempt < kMostAttempts && keep_torn(); ++attempt)
+    for (int attempt = 1; write_ && status.ok() && attempt < kMostAttempts && keep_torn(); ++attempt)
       status = co_await send();
     co_return status;
   }
@@ -235,6 +196,53 @@ class Transfer {
   [[nodiscard]] LocalWrites& local(const Share& share) { return file_.local_writes[share.slot]; }
   [[nodiscard]] LocalReads& reads(const Share& share) { return file_.local_reads[share.slot]; }
 
+  bool read_unasked(std::span<const Extent> extents, std::span<const Segment> memory) {
+    if (!has_many_runs()) return false;
+    const Nanos now = file_.env.clock.steady();
+    for (const Share& share : shares_) {
+      if (!reads(share).allowed_ahead(share.object, share.length, now)) return false;
+    }
+    const bool whole = for_each_stripe(
+        file_.layout(), extents, memory,
+        [this](std::uint32_t slot, Bytes offset, Bytes length, std::span<const Segment> into) {
+          return file_.local_reads[slot].read_allowed(offset, length, into);
+        });
+    if (!whole) return false;
+    for (const Share& share : shares_) reads(share).count_allowed(share.length);
+    return true;
+  }
+
+  bool write_unasked(std::span<const Extent> extents, std::span<const Segment> memory) {
+    if (!suits_local_writes()) return false;
+    const Nanos now = file_.env.clock.steady();
+    for (const Share& share : shares_) {
+      if (!local(share).allowed(share.length, now)) return false;
+    }
+    // Whatever it is mapped from is waited for here, not inside the object.
+    bring_in(memory, false);
+    // In the order of the file, so that who reads it meanwhile finds no hole before what is there.
+    SmallVector<SharedRun, 4> runs;
+    for_each_stripe(file_.layout(), extents, memory,
+                    [&](std::uint32_t slot, Bytes offset, Bytes, std::span<const Segment> from) {
+                      for (const Segment& segment : from) {
+                        runs.push_back(file_.local_writes[slot].run(offset, segment));
+                        offset += Bytes(segment.length);
+                      }
+                      return true;
+                    });
+    if (!write_runs({runs.data(), runs.size()}).ok()) {
+      for (const Share& share : shares_) local(share).forbid();
+      return false;
+    }
+    bool settled = true;
+    for (const Share& share : shares_) {
+      if (!local(share).settled(share.length)) settled = false;
+    }
+    if (!settled) return false;
+    for (const Share& share : shares_) file_.unsynced.wrote(share.slot, local(share).era());
+    return true;
+  }
+
   StripedFile& file_;
   bool write_;
   ViewUse view_;
@@ -251,18 +259,18 @@ class Transfer {
 
 namespace {
 
-// Asks for the first bytes alone; the answers may allow the others without asking. Whether all are there and read.
-Task<Result<bool>> read_head_first(StripedFile& file, std::span<const Extent> extents,
+// Asks for the first bytes alone; the answers may allow the others without asking. Whether all are moved; those of a write with
+// no cut between them: that would have ended what was allowed.
+Task<Result<bool>> move_head_first(StripedFile& file, bool write, std::span<const Extent> extents,
                                    std::span<const Segment> memory, const ViewUse& view) {
   const Parts parts = parts_of(extents, memory, one_round(file.layout()));
-  Transfer head(file, false, view);
+  Transfer head(file, write, view);
   TUTTI_CO_TRY(head.split_shares(parts.head, parts.head_memory));
-  head.cut();
-  TUTTI_CO_TRY(co_await head.send());
+  TUTTI_CO_TRY(co_await head.ask());
   if (!head.short_pieces().empty()) co_return false;
-  Transfer tail(file, false, view);
+  Transfer tail(file, write, view);
   TUTTI_CO_TRY(tail.split_shares(parts.tail, parts.tail_memory));
-  co_return tail.read_in_order(parts.tail, parts.tail_memory);
+  co_return tail.move_unasked(parts.tail, parts.tail_memory);
 }
 
 }  // namespace
@@ -272,9 +280,9 @@ Task<Result<Bytes>> read_extents(StripedFile& file, FileExtents extents, Segment
   TUTTI_CO_TRY(transfer.split_shares(extents.list(), memory));
   if (transfer.empty()) co_return 0_B;
   if (transfer.gated()) TUTTI_CO_TRY(transfer.outcome(co_await transfer.enter()));
-  if (transfer.read_in_order(extents.list(), memory)) co_return bytes_before(Bytes::max(), extents.list());
+  if (transfer.move_unasked(extents.list(), memory)) co_return bytes_before(Bytes::max(), extents.list());
   if (transfer.may_be_granted()) {
-    const Result<bool> all = co_await read_head_first(file, extents.list(), memory, view);
+    const Result<bool> all = co_await move_head_first(file, false, extents.list(), memory, view);
     if (!all.ok()) co_return transfer.outcome(all.status());
     if (*all) co_return bytes_before(Bytes::max(), extents.list());
     transfer.was_not_granted();
@@ -300,23 +308,6 @@ Task<Result<Bytes>> read_extents(StripedFile& file, FileExtents extents, Segment
   co_return bytes_before(end, extents.list());
 }
 
-namespace {
-
-// Asks for the first bytes alone; the answers may allow the others without asking. Whether all are written, with no cut
-// between them: that would have ended what was allowed.
-Task<Result<bool>> write_head_first(StripedFile& file, std::span<const Extent> extents,
-                                    std::span<const Segment> memory, const ViewUse& view) {
-  const Parts parts = parts_of(extents, memory, one_round(file.layout()));
-  Transfer head(file, true, view);
-  TUTTI_CO_TRY(head.split_shares(parts.head, parts.head_memory));
-  TUTTI_CO_TRY(co_await head.write());
-  Transfer tail(file, true, view);
-  TUTTI_CO_TRY(tail.split_shares(parts.tail, parts.tail_memory));
-  co_return tail.write_ahead(parts.tail, parts.tail_memory);
-}
-
-}  // namespace
-
 Task<Status> write_extents(StripedFile& file, FileExtents extents, Segments memory, ViewUse view) {
   Transfer transfer(file, true, view);
   TUTTI_CO_TRY(transfer.split_shares(extents.list(), memory));
@@ -326,17 +317,17 @@ Task<Status> write_extents(StripedFile& file, FileExtents extents, Segments memo
   for (const Extent& extent : extents.list()) {
     if (extent.length > 0_B) file.written_end = std::max(file.written_end, extent.end());
   }
-  if (transfer.write_ahead(extents.list(), memory)) co_return Status();
+  if (transfer.move_unasked(extents.list(), memory)) co_return Status();
   ++file.unfinished_writes;
   Status status;
   bool written = false;
   if (transfer.may_be_granted()) {
-    const Result<bool> granted = co_await write_head_first(file, extents.list(), memory, view);
+    const Result<bool> granted = co_await move_head_first(file, true, extents.list(), memory, view);
     status = granted.status();
     written = granted.ok() && *granted;
     if (!written) transfer.was_not_granted();
   }
-  if (status.ok() && !written) status = co_await transfer.write();
+  if (status.ok() && !written) status = co_await transfer.ask();
   if (status.ok()) --file.unfinished_writes;
   co_return transfer.outcome(status);
 }

@@ -54,8 +54,13 @@ class LocalWritesTest : public testing::Test {
     local_.accept(*flatbuffers::GetRoot<wire::TransferReply>(builder_.GetBufferPointer()), channel_, marks_,
                   1_s);
   }
+  bool put(Bytes bytes) {
+    const SharedRun run = local_.run(0_B, Segment{1, bytes.count()});
+    return write_runs({&run, 1}).ok();
+  }
   bool write(Bytes bytes, Nanos now = 1_s) {
-    return local_.allowed(bytes, now) && local_.write(0_B, {}) && local_.settled(bytes);
+    if (!local_.allowed(bytes, now)) return false;
+    return put(bytes) && local_.settled(bytes);
   }
 
   Executor executor_;
@@ -98,7 +103,7 @@ TEST_F(LocalWritesTest, ACutBetweenGrantAndWriteOrDuringItMakesThemAsk) {
   EXPECT_FALSE(local_.allowed(1_B, 1_s));
   words_->values[3] = 17;
   ASSERT_TRUE(local_.allowed(1_B, 1_s));
-  ASSERT_TRUE(local_.write(0_B, {}));
+  ASSERT_TRUE(put(1_B));
   words_->values[3] = 18;
   EXPECT_FALSE(local_.settled(1_B));
   words_->values[3] = 17;

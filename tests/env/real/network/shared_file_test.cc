@@ -9,6 +9,7 @@
 
 #include "env/real/network/socket_network.h"
 #include "env/real/store/file_store.h"
+#include "env/shared_runs.h"
 #include "tests/env/conformance/network_suite.h"
 #include "tests/env/real/store_on_disk.h"
 
@@ -140,6 +141,57 @@ TEST_F(WritableFileTest, WhatOthersWriteIsTheObjectsWithItsLength) {
   EXPECT_EQ(store_->share(kObject).length, Bytes(100'000));
   EXPECT_EQ(store_->share_for_writing(kObject).key, writable.key) << "one file for all";
   EXPECT_EQ(word(writable), writable.value) << "nothing was cut";
+}
+
+// Runs of 1,000 bytes, every second one of each file, more than go into one call.
+TEST_F(WritableFileTest, ManyShortRunsOfSeveralFilesAllArrive) {
+  constexpr std::size_t kRun = 1000;
+  constexpr std::size_t kRuns = 3000;
+  constexpr ObjectId kOther{78};
+  std::vector<std::unique_ptr<SharedMap>> maps;
+  for (const ObjectId object : {kObject, kOther}) {
+    auto zeros = std::vector<std::byte>(kRun * kRuns);
+    MemorySource source(zeros);
+    ASSERT_TRUE(loop_.run(store_->write(object, 0_B, Bytes(zeros.size()), source)).ok());
+    maps.push_back(std::make_unique<SharedMap>(store_->share_for_writing(object).file));
+  }
+  auto bytes = pattern(kRun * kRuns, 5);
+  std::vector<SharedRun> runs;
+  for (std::size_t i = 0; i < kRuns; ++i)
+    runs.push_back(
+        {maps.at(i % 2).get(), Bytes(i * kRun), segment_of(std::span(bytes).subspan(i * kRun, kRun))});
+  ASSERT_TRUE(write_runs(runs).ok());
+  for (std::size_t i = 0; i < kRuns; ++i) {
+    std::vector<std::byte> found(kRun);
+    const Segment into = segment_of(found);
+    ASSERT_TRUE(maps.at(i % 2)->file().read(Bytes(i * kRun), only(into)).ok());
+    ASSERT_TRUE(std::equal(found.begin(), found.end(), bytes.begin() + static_cast<std::ptrdiff_t>(i * kRun)))
+        << i;
+  }
+}
+
+// The last page of a file is longer than the file: what is written there through a map would be lost.
+TEST_F(WritableFileTest, ShortRunsBehindTheEndMakeTheFileLonger) {
+  write(pattern(5000, 1));
+  SharedMap map(store_->share_for_writing(kObject).file);
+  ASSERT_EQ(map.bytes().size(), 5000U);
+  ASSERT_TRUE(loop_.run(store_->truncate(kObject, 100_B)).ok());
+  auto bytes = pattern(200, 2);
+  const std::array<SharedRun, 2> runs = {SharedRun{&map, 3000_B, segment_of(std::span(bytes).first(100))},
+                                         SharedRun{&map, 4000_B, segment_of(std::span(bytes).subspan(100))}};
+  ASSERT_TRUE(write_runs(runs).ok());
+  const auto found = stored();
+  ASSERT_EQ(found.size(), 4100U);
+  EXPECT_TRUE(std::equal(bytes.begin(), bytes.begin() + 100, found.begin() + 3000));
+  EXPECT_TRUE(std::equal(bytes.begin() + 100, bytes.end(), found.begin() + 4000));
+}
+
+TEST_F(WritableFileTest, MemoryThatIsNotThereIsAnErrorAndNothingWorse) {
+  write(pattern(5000, 1));
+  SharedMap map(store_->share_for_writing(kObject).file);
+  const SharedRun bad{&map, 0_B, Segment{8, 100}};
+  const std::array<SharedRun, 2> runs = {bad, bad};
+  EXPECT_FALSE(write_runs(runs).ok());
 }
 
 // A write of the store that fails must not cut off what others wrote meanwhile.
