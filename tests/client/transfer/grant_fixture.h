@@ -89,7 +89,9 @@ class GrantTest : public testing::Test {
   // That the server, which has counted so many, was asked for few of all blocks. What is done without asking is told with the
   // next question, when a grant has run out: on a machine that slow the counts say nothing.
   void expect_few(std::uint64_t counted, Nanos began) {
-    if (loop_.clock().steady() - began < LocalGrants::kTime) EXPECT_LT(counted, kBlocks / 4);
+    if (loop_.clock().steady() - began < LocalGrants::kTime) {
+      EXPECT_LT(counted, kBlocks / 4);
+    }
   }
   std::uint64_t writes() const { return data_->dispatcher().totals().writes; }
   std::uint64_t reads() const { return data_->dispatcher().totals().reads; }
