@@ -80,7 +80,8 @@ void read_status(const Channel::Reply& reply, ServerStatus& row) {
   row.longest_drain = Nanos(message->longest_drain());
   if (const wire::OrchestraState* state = message->orchestra(); state != nullptr) {
     OrchestraStatus& orchestra = row.orchestra.emplace();
-    orchestra = {state->jump(), state->with(), state->without(), state->predicted(), Nanos(state->window()), {}};
+    orchestra = {state->jump(),      state->with(),          state->without(),
+                 state->predicted(), Nanos(state->window()), {}};
     if (message->programs() != nullptr && wire::aligned(message->programs())) {
       for (const wire::OrchestraProgram* each : *message->programs()) {
         orchestra.programs.push_back({each->application(), each->gap(), each->ratio(), each->spread(),

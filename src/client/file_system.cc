@@ -187,7 +187,8 @@ Task<Result<std::unique_ptr<OpenFile>>> FileSystem::open(std::string path, OpenO
     impl_->handles.close(handle, false, 0);
     co_return opened;
   }
-  if (const Status visit = (*opened)->set_visit(options.visit); !visit.ok()) co_return about(visit, "open", path);
+  if (const Status visit = (*opened)->set_visit(options.visit); !visit.ok())
+    co_return about(visit, "open", path);
   if (options.truncate && options.write && !node->created()) TUTTI_CO_TRY(co_await (*opened)->truncate(0_B));
   co_return opened;
 }

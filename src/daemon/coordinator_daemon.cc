@@ -33,7 +33,8 @@ Status serve_coordinator(Daemon& daemon) {
   auto gate_state = open_gate_state(daemon);
   if (!gate_state.ok()) return gate_state.status();
   const std::uint32_t owner = config.owner ? config.owner->uid : ::geteuid();
-  CoordinatorServer server(daemon.env(), **kv, daemon.key, config.id, {config.data, config.policy, owner, config.gate_options(), gate_state->get()});
+  CoordinatorServer server(daemon.env(), **kv, daemon.key, config.id,
+                           {config.data, config.policy, owner, config.gate_options(), gate_state->get()});
   TUTTI_TRY(daemon.loop.run(server.open()));
   auto listeners = listen(daemon, config.coordinator);
   if (!listeners.ok()) return listeners.status();

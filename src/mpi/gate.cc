@@ -12,8 +12,8 @@
 namespace tutti::mpi {
 namespace {
 
-constexpr int kLooks = 200;              // before the first nap
-constexpr long kShortestNap = 50'000;    // nanoseconds
+constexpr int kLooks = 200;            // before the first nap
+constexpr long kShortestNap = 50'000;  // nanoseconds
 constexpr long kLongestNap = 2'000'000;
 
 GateScope read_scope() {
@@ -46,7 +46,8 @@ GateScope gate_scope() {
 
 std::unique_ptr<GateWay> GateWay::make(MPI_Comm comm, const std::string& name) {
   int inter = 0;
-  if (comm == MPI_COMM_NULL || PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter != 0) return nullptr;
+  if (comm == MPI_COMM_NULL || PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter != 0)
+    return nullptr;
   MPI_Comm duplicate = MPI_COMM_NULL;
   if (PMPI_Comm_dup(comm, &duplicate) != MPI_SUCCESS) return nullptr;
   return std::unique_ptr<GateWay>(new GateWay(duplicate, name));
@@ -71,7 +72,8 @@ void GateWay::meet() const {
   if (PMPI_Ibarrier(comm_, &request) != MPI_SUCCESS) return;
   int ended = 0;
   long nap = kShortestNap;
-  for (int looks = 0; library().Test(&request, &ended, MPI_STATUS_IGNORE) == MPI_SUCCESS && ended == 0; ++looks) {
+  for (int looks = 0; library().Test(&request, &ended, MPI_STATUS_IGNORE) == MPI_SUCCESS && ended == 0;
+       ++looks) {
     if (looks < kLooks) {
       ::sched_yield();
       continue;

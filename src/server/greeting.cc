@@ -14,7 +14,7 @@ constexpr Nanos kFarewellPatience = 5_s;
 }  // namespace
 
 Task<Result<Greeting>> greet(Env env, Connection& connection, std::uint64_t cluster,
-                                  const ClusterClock& clock, std::string_view who) {
+                             const ClusterClock& clock, std::string_view who) {
   Result<Frame> frame = co_await with_timeout(env.clock, kGreetingPatience, connection.receive(),
                                               "waiting for a session request");
   if (!frame.ok()) co_return frame.status();

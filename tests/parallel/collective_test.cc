@@ -30,7 +30,8 @@ INSTANTIATE_TEST_SUITE_P(Plans, EveryPlan,
 using CollectiveFaults = CollectiveTest;
 
 TEST_F(CollectiveFaults, StoppedServerIsTheSameErrorOnEveryRank) {
-  for (const char* plan : {"independent", "two_phase", "disk_directed", "resonant", "resonant;reading=reread"}) {
+  for (const char* plan :
+       {"independent", "two_phase", "disk_directed", "resonant", "resonant;reading=reread"}) {
     SCOPED_TRACE(plan);
     TearDown();
     ClientOptions impatient;
@@ -57,7 +58,8 @@ TEST_F(CollectiveFaults, StoppedServerIsTheSameErrorOnEveryRank) {
 }
 
 TEST_F(CollectiveFaults, ServerRestartedInTimeIsNoError) {
-  for (const char* plan : {"independent", "two_phase", "disk_directed", "resonant", "resonant;reading=reread"}) {
+  for (const char* plan :
+       {"independent", "two_phase", "disk_directed", "resonant", "resonant;reading=reread"}) {
     SCOPED_TRACE(plan);
     TearDown();
     start_ranks(4);

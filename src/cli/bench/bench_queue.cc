@@ -121,7 +121,8 @@ double bench_statistics(const QueueBenchOptions& options, const std::function<Na
   for (const QueuedRequest& request : load) {
     const Extent extent{request.offset, request.length};
     const Stretch stretch{Bytes(request.object << 30U) + request.offset, request.length};
-    if (!request.write) ahead += forward.read(request.application, request.object, {&extent, 1}).has_value() ? 1 : 0;
+    if (!request.write)
+      ahead += forward.read(request.application, request.object, {&extent, 1}).has_value() ? 1 : 0;
     locality.begin(request.application, {&stretch, 1}, true, request.length, Dedicated{1_s, false},
                    request.request_time);
   }

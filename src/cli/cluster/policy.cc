@@ -94,8 +94,9 @@ int run_suggest(const Globals& globals, bool json) {
     if (server.orchestra) found = server.orchestra;
   }
   if (!found) {
-    return report("policy suggest",
-                  Status(Code::unavailable, "the coordinator has heard of no requests yet: ask while programs run"));
+    return report(
+        "policy suggest",
+        Status(Code::unavailable, "the coordinator has heard of no requests yet: ask while programs run"));
   }
   std::size_t with_locality = 0;
   bool sliced = false;
@@ -133,8 +134,9 @@ void add_policy(Command& root) {
                             "tutti policy show --json");
   show.flag("--json", options->json, "Print JSON");
   show.action([&globals = root.globals(), options] { return run_show(globals, options->json); });
-  Command suggest = policy.add("suggest", "What time slices (orchestrated) would gain for the programs that run now",
-                               "tutti policy suggest --json");
+  Command suggest =
+      policy.add("suggest", "What time slices (orchestrated) would gain for the programs that run now",
+                 "tutti policy suggest --json");
   suggest.flag("--json", options->json, "Print JSON");
   suggest.action([&globals = root.globals(), options] { return run_suggest(globals, options->json); });
   Command set = policy.add("set", "Change it on all data servers from the same window on, or on none",

@@ -100,12 +100,9 @@ Json to_json(const OrchestraStatus& orchestra) {
                         {"reuse_seconds", each.reuse},
                         {"open_files", each.files}});
   }
-  return {{"window_seconds", orchestra.window.seconds()},
-          {"jump_seconds", orchestra.jump},
-          {"bytes_per_window_with", orchestra.with},
-          {"bytes_per_window_without", orchestra.without},
-          {"expected_gain", orchestra.predicted},
-          {"programs", programs}};
+  return {{"window_seconds", orchestra.window.seconds()}, {"jump_seconds", orchestra.jump},
+          {"bytes_per_window_with", orchestra.with},      {"bytes_per_window_without", orchestra.without},
+          {"expected_gain", orchestra.predicted},         {"programs", programs}};
 }
 
 std::string to_text(const OrchestraStatus& orchestra) {

@@ -26,7 +26,8 @@ namespace {
 constexpr std::uint32_t kDataServers = 4;
 constexpr std::size_t kPrograms = 2;
 constexpr std::uint32_t kRanks = orchestra::kProcesses;
-constexpr Bytes kSparse = Bytes(6'000'000'000);  // 1.5 GB on each server, as much as a sixth of the paper's files
+constexpr Bytes kSparse =
+    Bytes(6'000'000'000);  // 1.5 GB on each server, as much as a sixth of the paper's files
 constexpr Bytes kRequest = 64_KiB;
 constexpr Nanos kLead = 500_ms;  // until the programs begin: the word has to reach every rank
 constexpr Nanos kPatience = 60_s;
@@ -103,10 +104,12 @@ Result<std::vector<double>> read_numbers(Child& child, int interrupt) {
 }
 
 void pause_until(Client& client, Nanos moment) {
-  client.run([](Clock& clock, Nanos until) -> Task<Status> {
-    co_await clock.sleep_until(until);
-    co_return Status();
-  }(client.loop().clock(), moment)).ignore();
+  client
+      .run([](Clock& clock, Nanos until) -> Task<Status> {
+        co_await clock.sleep_until(until);
+        co_return Status();
+      }(client.loop().clock(), moment))
+      .ignore();
 }
 
 // kill -9, and later a new one.
@@ -219,7 +222,8 @@ Result<Report> run(const Globals& globals) {
   TUTTI_TRY(prepare(globals, cluster.state()));
   Report report;
   report.settings = fmt::format(
-      "real: 2 programs of {} ranks of {} read {} each in turn, with barriers, from files of their own on {} data servers; the disk, scheduler, "
+      "real: 2 programs of {} ranks of {} read {} each in turn, with barriers, from files of their own on {} "
+      "data servers; the disk, scheduler, "
       "placement and page cache of the simulated testbed, in real time; {} s, measured from {} s on",
       kRanks, program->library, to_string(kRequest), kDataServers, kLength.seconds(), kWarm.seconds());
   const std::string fcfs = orchestra::policy_of(orchestra::kFcfs);
@@ -230,7 +234,8 @@ Result<Report> run(const Globals& globals) {
   Course broken;
   for (const std::string& policy : {fcfs, both, slices}) {
     const bool kills = policy == slices;
-    auto course = compete(globals, cluster.state(), *program, policy, kills ? kAll : kLength, kills, interrupt->get());
+    auto course =
+        compete(globals, cluster.state(), *program, policy, kills ? kAll : kLength, kills, interrupt->get());
     if (!course.ok()) return course.status().with_context(policy);
     real[policy] = course->rate(kWarm, kills ? kKill : kLength);
     const auto rate = simulate(policy);
@@ -248,18 +253,20 @@ Result<Report> run(const Globals& globals) {
   for (const auto& [name, policy] : {std::pair{"slices", slices}, std::pair{"default", both}}) {
     report.figure(fmt::format("real_ratio_{}", name), rounded(ratio(real, policy)));
     report.figure(fmt::format("simulated_ratio_{}", name), rounded(ratio(simulated, policy)));
-    report.figure(fmt::format("real_over_simulated_{}", name), rounded(ratio(real, policy) / ratio(simulated, policy)), {},
-                  "0.85 to 1.15");
+    report.figure(fmt::format("real_over_simulated_{}", name),
+                  rounded(ratio(real, policy) / ratio(simulated, policy)), {}, "0.85 to 1.15");
   }
   // Slices that were announced hold for two windows.
   const Nanos alone = kKill + kWindow * 3;
   const double without = broken.rate(alone, kRestart);
   report.figure("without_coordinator_over_fcfs", rounded(without / real[fcfs]), {}, "0.9 to 1.1");
   report.figure("longest_wait_ms_without_coordinator", rounded(broken.wait(kKill, kRestart)), {}, "<= 1000");
-  report.figure("seconds_to_gain_after_restart", rounded(seconds_to_gain(broken, real[slices], real[fcfs])), {}, "<= 2");
+  report.figure("seconds_to_gain_after_restart", rounded(seconds_to_gain(broken, real[slices], real[fcfs])),
+                {}, "<= 2");
   report.figure("after_restart_over_before", rounded(broken.rate(kRestart + 2_s, kAll) / real[slices]));
   Json course = Json::array();
-  for (Nanos at; at + kWindow <= kAll; at += kWindow) course.push_back(rounded(broken.rate(at, at + kWindow)));
+  for (Nanos at; at + kWindow <= kAll; at += kWindow)
+    course.push_back(rounded(broken.rate(at, at + kWindow)));
   report.rows.push_back({{"policy", slices},
                          {"coordinator_killed_at", kKill.seconds()},
                          {"started_at", kRestart.seconds()},
@@ -270,6 +277,8 @@ Result<Report> run(const Globals& globals) {
 }  // namespace
 
 constinit const RealRun real_runs::orchestra_barrier = {
-    "orchestra-barrier", "with daemons and MPI ranks of this host, the modelled disk in real time, and the coordinator killed", run};
+    "orchestra-barrier",
+    "with daemons and MPI ranks of this host, the modelled disk in real time, and the coordinator killed",
+    run};
 
 }  // namespace tutti::cli

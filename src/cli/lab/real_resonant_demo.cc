@@ -63,8 +63,8 @@ Result<double> run_once(const Globals& globals, const StateDirectory& state, con
   up.device = "hdd";
   const auto config = bring_up(globals, state, up);
   if (!config.ok()) return config.status();
-  std::vector<std::string> words{"tutti", "--dir", state.path(), "run", "--", "env",
-                                 "TUTTI_HINTS=tutti_collective=" + plan};
+  std::vector<std::string> words{
+      "tutti", "--dir", state.path(), "run", "--", "env", "TUTTI_HINTS=tutti_collective=" + plan};
   const auto launch = launch_words(program, kRanks, state.path());
   words.insert(words.end(), launch.begin(), launch.end());
   const std::uint64_t calls = kFile / (segment * 4 * kRanks);
@@ -101,7 +101,8 @@ Result<Report> run(const Globals& globals) {
   TUTTI_TRY(prepare(globals, cluster.state()));
   Report report;
   report.settings = fmt::format(
-      "real: {} ranks of {} on {} data servers, modelled HDD in real time; four segments of each rank in a call, {}; the "
+      "real: {} ranks of {} on {} data servers, modelled HDD in real time; four segments of each rank in a "
+      "call, {}; the "
       "best of {} runs",
       kRanks, program->library, kServers, to_string(kFile), kRepeats);
   std::map<std::string, double> rates;
@@ -124,7 +125,8 @@ Result<Report> run(const Globals& globals) {
     }
   }
   const auto ratio = [&](const char* of, const char* over) { return rounded(rates.at(of) / rates.at(over)); };
-  report.figure("real_64k_over_two_phase", ratio("64 fcfs_serial resonant", "64 fcfs_serial two_phase"), {}, ">= 1.5");
+  report.figure("real_64k_over_two_phase", ratio("64 fcfs_serial resonant", "64 fcfs_serial two_phase"), {},
+                ">= 1.5");
   report.figure("real_64k_over_two_phase_fcfs", ratio("64 fcfs resonant", "64 fcfs two_phase"));
   report.figure("real_256k_over_two_phase", ratio("256 fcfs_serial resonant", "256 fcfs_serial two_phase"));
   // The `auto` of before would have left both to the ranks themselves: the segments are not small.

@@ -72,8 +72,11 @@ int run_schedule(const ScheduleOptions& options) {
     Json parts = Json::array();
     for (const ScheduledPart& part : schedule.parts) {
       const ScheduleTransfer& transfer = problem->transfers[part.transfer];
-      parts.push_back({{"transfer", transfer.name}, {"client", problem->clients[transfer.client]},
-                       {"server", problem->servers[transfer.server]}, {"start", part.start}, {"length", part.length}});
+      parts.push_back({{"transfer", transfer.name},
+                       {"client", problem->clients[transfer.client]},
+                       {"server", problem->servers[transfer.server]},
+                       {"start", part.start},
+                       {"length", part.length}});
     }
     json["methods"].push_back({{"method", name}, {"length", schedule.length}, {"parts", std::move(parts)}});
     if (!options.json) {
@@ -94,12 +97,15 @@ int run_schedule(const ScheduleOptions& options) {
 
 void add_schedule(Command& root) {
   auto options = std::make_shared<ScheduleOptions>();
-  Command schedule = root.add("schedule", "In which order transfers between clients and servers go, and how long that takes",
-                              "tutti schedule share/schedules/figure-1.toml --method hash --svg hash.svg");
+  Command schedule =
+      root.add("schedule", "In which order transfers between clients and servers go, and how long that takes",
+               "tutti schedule share/schedules/figure-1.toml --method hash --svg hash.svg");
   schedule.option("file", options->file, "The transfers, a TOML file").required();
   std::vector<std::string> methods = schedule_method_names();
   methods.insert(methods.begin(), "all");
-  schedule.option("--method", options->method, "Only this one, with its table").one_of(methods).show_default();
+  schedule.option("--method", options->method, "Only this one, with its table")
+      .one_of(methods)
+      .show_default();
   schedule.option("--seed", options->seed, "Of what is drawn").show_default();
   schedule.option("--svg", options->svg, "Write a picture, of one method, to this file");
   schedule.flag("--json", options->json, "Print JSON");

@@ -54,7 +54,8 @@ int work(const Globals& globals, const WorkerOptions& options) {
 
 void add_visit_worker(Command& root) {
   auto options = std::make_shared<WorkerOptions>();
-  Command worker = root.add("visit-worker", "A client of `tutti lab run target-synthetic --real`", "tutti lab run target-synthetic --real");
+  Command worker = root.add("visit-worker", "A client of `tutti lab run target-synthetic --real`",
+                            "tutti lab run target-synthetic --real");
   worker.hide();
   worker.option("--path", options->path, "").required();
   worker.option("--rank", options->rank, "");

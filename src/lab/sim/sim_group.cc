@@ -173,9 +173,10 @@ Task<Status> SimGroup::receive_long(Inbox& inbox, int from, std::span<std::byte>
   std::memcpy(&offer, inbox.items.front().bytes.data(), sizeof(offer));
   inbox.items.pop_front();
   if (offer.length != bytes.size())
-    co_return Status(Code::internal, fmt::format("rank {} sends {} bytes, expected {}", from, offer.length,
-                                                 bytes.size()));
-  const auto* source = reinterpret_cast<const std::byte*>(offer.address);  // NOLINT(performance-no-int-to-ptr)
+    co_return Status(Code::internal,
+                     fmt::format("rank {} sends {} bytes, expected {}", from, offer.length, bytes.size()));
+  const auto* source =
+      reinterpret_cast<const std::byte*>(offer.address);  // NOLINT(performance-no-int-to-ptr)
   if (source != bytes.data()) std::memmove(bytes.data(), source, bytes.size());
   const Segment place{reinterpret_cast<std::uint64_t>(bytes.data()), bytes.size()};
   const std::uint64_t region = inbox.connection->expose(only(place), Access::write);

@@ -39,7 +39,8 @@ Arrangement AutomaticPlan::arrange(const CollectiveFacts& facts) const {
     const bool exchange = facts.aggregate == Toggle::enable || exchange_pays(facts);
     Arrangement arrangement;
     if (exchange) arrangement.aggregators = TwoPhasePlan().schedule(facts);
-    arrangement.reason = exchange ? "no disks rotate; chosen: two_phase" : "no disks rotate; chosen: independent";
+    arrangement.reason =
+        exchange ? "no disks rotate; chosen: two_phase" : "no disks rotate; chosen: independent";
     return arrangement;
   }
   const std::vector<Prediction> predictions = predict(facts);

@@ -44,7 +44,8 @@ bool Locality::go(Track& track, const Stretch& stretch) const {
   const std::uint64_t count = pieces(stretch.length);
   bool jump = false;
   if (track.at) {
-    const Bytes first = stretch.address > *track.at ? stretch.address - *track.at : *track.at - stretch.address;
+    const Bytes first =
+        stretch.address > *track.at ? stretch.address - *track.at : *track.at - stretch.address;
     ++track.row.sums.gaps;
     track.row.sums.distance += first;
     track.row.gap.add(static_cast<double>(first.count()));
@@ -70,8 +71,8 @@ void Locality::come_back(Track& track, std::uint64_t pieces, Nanos slice, Nanos 
   track.slice = slice;
 }
 
-bool Locality::begin(std::uint64_t program, std::span<const Stretch> device, bool addresses,
-                     Bytes length, const std::optional<Dedicated>& dedicated, Nanos now) {
+bool Locality::begin(std::uint64_t program, std::span<const Stretch> device, bool addresses, Bytes length,
+                     const std::optional<Dedicated>& dedicated, Nanos now) {
   const auto [found, added] = programs_.try_emplace(program);
   if (added) found->second = blank();
   Track& own = found->second;

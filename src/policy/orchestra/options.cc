@@ -72,10 +72,10 @@ std::string orchestra_name(const OrchestraOptions& options) {
       "{};window={};deviation={};ratio={};seek={};weight={};unit={};slices={};by={};idle={};rest={};interval="
       "{};rotational={};ahead={};dispatch_depth={}",
       kOrchestrated, options.window.millis(), percent(options.deviation), percent(options.ratio),
-      percent(options.seek), std::lround(options.weight * 8), options.unit.count(), kSlices.at(options.even ? 1 : 0),
-      kBy.at(static_cast<std::size_t>(options.by)), kIdle.at(options.conserve ? 1 : 0),
-      kRest.at(options.rest_by_window ? 1 : 0), options.interval.millis(), kFlags.at(options.rotational ? 1 : 0),
-      options.block_ahead().count(), options.dispatch_depth);
+      percent(options.seek), std::lround(options.weight * 8), options.unit.count(),
+      kSlices.at(options.even ? 1 : 0), kBy.at(static_cast<std::size_t>(options.by)),
+      kIdle.at(options.conserve ? 1 : 0), kRest.at(options.rest_by_window ? 1 : 0), options.interval.millis(),
+      kFlags.at(options.rotational ? 1 : 0), options.block_ahead().count(), options.dispatch_depth);
 }
 
 }  // namespace tutti

@@ -57,10 +57,10 @@ std::vector<OrchestraSample> Orchestrator::difference(const std::vector<Sample>&
       for (const Sample::Program& other : b.programs) {
         if (other.application == program.application) old = other;
       }
-      each.programs.push_back({program.application, less(program.bytes, old.bytes),
-                               less(program.requests, old.requests), program.present, less(program.gaps, old.gaps),
-                               less(program.distance, old.distance), less(program.far, old.far),
-                               less(program.reuses, old.reuses), less(program.reuse, old.reuse)});
+      each.programs.push_back(
+          {program.application, less(program.bytes, old.bytes), less(program.requests, old.requests),
+           program.present, less(program.gaps, old.gaps), less(program.distance, old.distance),
+           less(program.far, old.far), less(program.reuses, old.reuses), less(program.reuse, old.reuse)});
     }
     change.push_back(std::move(each));
   }
@@ -139,7 +139,8 @@ Eligibility Orchestrator::first_conditions(const ProgramView& view, std::size_t 
   return view.ratio >= options_.ratio ? Eligibility::on_trial : Eligibility::no_gain;
 }
 
-void Orchestrator::judge(const std::vector<Sample>& change, std::uint64_t application, const Means& all, Nanos now) {
+void Orchestrator::judge(const std::vector<Sample>& change, std::uint64_t application, const Means& all,
+                         Nanos now) {
   std::vector<double> gaps;
   double reuse = 0;
   double reuses = 0;
@@ -165,11 +166,13 @@ void Orchestrator::judge(const std::vector<Sample>& change, std::uint64_t applic
   // Since the servers began: a device that hardly moves has addresses all the same.
   const bool addresses =
       std::any_of(previous_.begin(), previous_.end(), [](const Sample& server) { return server.gaps > 0; });
-  if (options_.by == OrchestraOptions::By::trial || (options_.by == OrchestraOptions::By::both && !addresses)) {
+  if (options_.by == OrchestraOptions::By::trial ||
+      (options_.by == OrchestraOptions::By::both && !addresses)) {
     standing.eligibility = Eligibility::by_trial;
   } else {
     const Eligibility first = first_conditions(view, std::min(own.count, all.count));
-    const bool had = standing.eligibility == Eligibility::eligible || standing.eligibility == Eligibility::on_trial;
+    const bool had =
+        standing.eligibility == Eligibility::eligible || standing.eligibility == Eligibility::on_trial;
     if (first == Eligibility::on_trial) {
       standing.misses = 0;
       if (now < standing.refused_until) {
@@ -184,7 +187,8 @@ void Orchestrator::judge(const std::vector<Sample>& change, std::uint64_t applic
       standing.eligibility = first;
     }
     // It had slices, and has them still. Whether conditions 1 and 2 hold meanwhile is no matter: in slices all go as far as it does alone.
-    const bool granted = standing.eligibility == Eligibility::eligible || (had && standing.eligibility == Eligibility::on_trial);
+    const bool granted = standing.eligibility == Eligibility::eligible ||
+                         (had && standing.eligibility == Eligibility::on_trial);
     if (granted && reuses > 0 && standing.reuse > options_.seek * jump_) {
       standing.eligibility = Eligibility::too_slow;
       standing.refused_until = now + standing.refusal;
@@ -220,8 +224,8 @@ void Orchestrator::choose_objects() {
   candidates_.clear();
   bool rest = false;
   for (const ProgramView& view : views_) {
-    const bool gets = view.eligibility == Eligibility::eligible || view.eligibility == Eligibility::on_trial ||
-                      view.eligibility == Eligibility::by_trial;
+    const bool gets = view.eligibility == Eligibility::eligible ||
+                      view.eligibility == Eligibility::on_trial || view.eligibility == Eligibility::by_trial;
     if (gets) {
       candidates_.push_back({view.application, false, standings_[view.application].reuse});
     } else {

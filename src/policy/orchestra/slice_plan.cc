@@ -30,8 +30,8 @@ std::vector<double> divide_window(std::span<const OrchestraObject> objects, bool
   return parts;
 }
 
-std::vector<TimeSlice> make_slices(std::span<const OrchestraObject> objects, bool even, Nanos begin, Nanos window,
-                                   std::size_t windows) {
+std::vector<TimeSlice> make_slices(std::span<const OrchestraObject> objects, bool even, Nanos begin,
+                                   Nanos window, std::size_t windows) {
   std::vector<TimeSlice> slices;
   const std::vector<double> parts = divide_window(objects, even);
   for (std::size_t each = 0; each < windows; ++each, begin += window) {

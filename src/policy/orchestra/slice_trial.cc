@@ -64,7 +64,8 @@ bool SliceTrial::window(bool slices, Bytes bytes, std::uint64_t load, bool possi
   if (trying_) {
     const Rates& tried = current_ ? with_ : without_;
     if (tried.size() == kWindows || hopeless()) judge(now);
-  } else if (!settled_ ? without_.size() == kWindows : now >= next_ && (holds_ ? with_ : without_).size() == kWindows) {
+  } else if (!settled_ ? without_.size() == kWindows
+                       : now >= next_ && (holds_ ? with_ : without_).size() == kWindows) {
     trying_ = true;
     turn_to(!current_);
   }

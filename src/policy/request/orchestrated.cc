@@ -22,8 +22,8 @@ Nanos nanos(double value) { return Nanos(static_cast<std::int64_t>(value)); }
 
 }  // namespace
 
-constinit const Registration<RequestPolicy> request_policies::orchestrated = {kOrchestrated, kOrchestraParameters,
-                                                                              make};
+constinit const Registration<RequestPolicy> request_policies::orchestrated = {kOrchestrated,
+                                                                              kOrchestraParameters, make};
 
 void OrchestratedPolicy::Idle::end(Nanos now, bool came_back) {
   if (!since) return;

@@ -82,8 +82,8 @@ VisitPolicy::Choice VisitPolicy::choose(Nanos /*now*/) {
   const QueuedRequest& asked = request(handle);
   const std::uint64_t ranks = std::max(asked.ranks, 1U);
   // The step at which it was this one's turn, and one more.
-  group.step = order_ == Order::first ? asked.rank + 1
-                                      : (asked.slot % ranks + ranks - asked.rank % ranks) % ranks + 1;
+  group.step =
+      order_ == Order::first ? asked.rank + 1 : (asked.slot % ranks + ranks - asked.rank % ranks) % ranks + 1;
   take_out(handle);
   return Choice::dispatch(handle, block_);
 }

@@ -15,7 +15,8 @@ auto rank_of(const Target& target, const VisitFacts& facts) {
   const bool soon = !target.known || wait <= target.service;
   // By pieces, not bytes: shares that differ by a little would send all clients to the same server.
   return std::make_tuple(!soon, target.in_flight, soon ? Nanos() : wait,
-                         std::numeric_limits<std::uint32_t>::max() - target.left, steps_from_start(facts, target.slot));
+                         std::numeric_limits<std::uint32_t>::max() - target.left,
+                         steps_from_start(facts, target.slot));
 }
 
 class LoadOrder : public TargetOrder {

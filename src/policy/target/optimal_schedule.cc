@@ -62,7 +62,9 @@ class Square {
 
  private:
   std::uint64_t& at(std::size_t row, std::size_t column) { return load_[row * size_ + column]; }
-  [[nodiscard]] std::uint64_t at(std::size_t row, std::size_t column) const { return load_[row * size_ + column]; }
+  [[nodiscard]] std::uint64_t at(std::size_t row, std::size_t column) const {
+    return load_[row * size_ + column];
+  }
   // By an augmenting path.
   bool find(std::size_t row) {
     for (std::size_t column = 0; column < size_; ++column) {

@@ -14,8 +14,8 @@
 namespace tutti {
 namespace {
 
-constexpr std::array<std::string_view, 10> kNames = {"fcfs", "first", "hash",    "random", "hdf", "hdf_distributed",
-                                                     "hcdf", "uar",   "mpasses", "optimum"};
+constexpr std::array<std::string_view, 10> kNames = {
+    "fcfs", "first", "hash", "random", "hdf", "hdf_distributed", "hcdf", "uar", "mpasses", "optimum"};
 constexpr std::size_t kMostNodes = 1024;
 constexpr std::size_t kMostTransfers = 100'000;
 constexpr std::uint64_t kLongest = 1'000'000'000;
@@ -50,9 +50,12 @@ class Scheduler {
   }
 
  private:
-  [[nodiscard]] const ScheduleTransfer& transfer(std::size_t index) const { return problem_.transfers[index]; }
+  [[nodiscard]] const ScheduleTransfer& transfer(std::size_t index) const {
+    return problem_.transfers[index];
+  }
   [[nodiscard]] bool may_start(std::size_t index) const {
-    return !done_[index] && client_free_[transfer(index).client] <= now_ && server_free_[transfer(index).server] <= now_;
+    return !done_[index] && client_free_[transfer(index).client] <= now_ &&
+           server_free_[transfer(index).server] <= now_;
   }
   void start(std::size_t index) {
     const ScheduleTransfer& each = transfer(index);
@@ -147,8 +150,11 @@ class Scheduler {
   }
   [[nodiscard]] std::vector<std::size_t> by_common_degree() const {
     std::vector<std::size_t> list = by_arrival();
-    const auto degree = [&](std::size_t i) { return client_left_[transfer(i).client] + server_left_[transfer(i).server]; };
-    std::stable_sort(list.begin(), list.end(), [&](std::size_t a, std::size_t b) { return degree(a) > degree(b); });
+    const auto degree = [&](std::size_t i) {
+      return client_left_[transfer(i).client] + server_left_[transfer(i).server];
+    };
+    std::stable_sort(list.begin(), list.end(),
+                     [&](std::size_t a, std::size_t b) { return degree(a) > degree(b); });
     return list;
   }
   void start_in_order(const std::vector<std::size_t>& list) {
@@ -166,7 +172,8 @@ class Scheduler {
     const auto degree = [&](std::size_t node) {
       return node < clients ? client_left_[node] : server_left_[node - clients];
     };
-    std::stable_sort(nodes.begin(), nodes.end(), [&](std::size_t a, std::size_t b) { return degree(a) > degree(b); });
+    std::stable_sort(nodes.begin(), nodes.end(),
+                     [&](std::size_t a, std::size_t b) { return degree(a) > degree(b); });
     for (const std::size_t node : nodes) {
       std::vector<std::size_t> mine;
       for (std::size_t i = 0; i < done_.size(); ++i) {
@@ -224,12 +231,14 @@ Status ScheduleProblem::validate() const {
   if (clients.empty() || servers.empty() || transfers.empty())
     return {Code::invalid, "a schedule needs clients, servers and transfers"};
   if (clients.size() + servers.size() > kMostNodes || transfers.size() > kMostTransfers)
-    return {Code::too_large, fmt::format("at most {} clients and servers and {} transfers", kMostNodes, kMostTransfers)};
+    return {Code::too_large,
+            fmt::format("at most {} clients and servers and {} transfers", kMostNodes, kMostTransfers)};
   for (const ScheduleTransfer& each : transfers) {
     if (each.client >= clients.size() || each.server >= servers.size())
       return {Code::invalid, fmt::format("transfer {} names nobody", each.name)};
     if (each.length == 0 || each.length > kLongest)
-      return {Code::invalid, fmt::format("transfer {} has length {}: use 1 to {}", each.name, each.length, kLongest)};
+      return {Code::invalid,
+              fmt::format("transfer {} has length {}: use 1 to {}", each.name, each.length, kLongest)};
   }
   return {};
 }
@@ -239,7 +248,8 @@ std::vector<std::string> schedule_method_names() { return {kNames.begin(), kName
 Result<ScheduleMethod> schedule_method(std::string_view name) {
   const auto found = std::find(kNames.begin(), kNames.end(), name);
   if (found != kNames.end()) return static_cast<ScheduleMethod>(found - kNames.begin());
-  return Status(Code::invalid, fmt::format("method '{}' is not known: use {}", name, fmt::join(kNames, ", ")));
+  return Status(Code::invalid,
+                fmt::format("method '{}' is not known: use {}", name, fmt::join(kNames, ", ")));
 }
 
 Schedule make_schedule(const ScheduleProblem& problem, ScheduleMethod method, std::uint64_t seed) {
@@ -254,7 +264,8 @@ std::uint64_t schedule_bound(const ScheduleProblem& problem) {
     clients[each.client] += each.length;
     servers[each.server] += each.length;
   }
-  return std::max(*std::max_element(clients.begin(), clients.end()), *std::max_element(servers.begin(), servers.end()));
+  return std::max(*std::max_element(clients.begin(), clients.end()),
+                  *std::max_element(servers.begin(), servers.end()));
 }
 
 }  // namespace tutti

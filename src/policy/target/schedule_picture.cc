@@ -50,7 +50,8 @@ std::string schedule_table(const ScheduleProblem& problem, const Schedule& sched
   out += '\n';
   for (std::size_t client = 0; client < cells.size(); ++client) {
     out += fmt::format("{:<{}}", problem.clients[client], names);
-    for (const std::string& cell : cells[client]) out += fmt::format("  {:<{}}", cell.empty() ? "." : cell, width);
+    for (const std::string& cell : cells[client])
+      out += fmt::format("  {:<{}}", cell.empty() ? "." : cell, width);
     while (out.ends_with(' ')) out.pop_back();
     out += '\n';
   }
@@ -62,36 +63,41 @@ std::string schedule_svg(const ScheduleProblem& problem, const Schedule& schedul
   constexpr double kLane = 34;
   constexpr double kLeft = 90;
   constexpr double kTop = 40;
-  const double unit = std::clamp(800.0 / static_cast<double>(std::max<std::uint64_t>(schedule.length, 1)), 0.05, 120.0);
+  const double unit =
+      std::clamp(800.0 / static_cast<double>(std::max<std::uint64_t>(schedule.length, 1)), 0.05, 120.0);
   const double width = kLeft + unit * static_cast<double>(schedule.length) + 20;
   const double height = kTop + kLane * static_cast<double>(problem.servers.size()) + 40;
   std::string out = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{:.0f}\" height=\"{:.0f}\" font-family=\"sans-serif\" "
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{:.0f}\" height=\"{:.0f}\" "
+      "font-family=\"sans-serif\" "
       "font-size=\"13\">\n<text x=\"10\" y=\"22\">{}: length {}</text>\n",
       std::max(width, 320.0), height, escaped(title), schedule.length);
   for (std::size_t server = 0; server < problem.servers.size(); ++server) {
     const double y = kTop + kLane * static_cast<double>(server);
     out += fmt::format("<text x=\"10\" y=\"{:.1f}\">{}</text>\n", y + 21, escaped(problem.servers[server]));
-    out += fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#ccc\"/>\n", kLeft, y + kLane,
-                       width - 10, y + kLane);
+    out += fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#ccc\"/>\n",
+                       kLeft, y + kLane, width - 10, y + kLane);
   }
   for (const ScheduledPart& part : schedule.parts) {
     const ScheduleTransfer& transfer = problem.transfers[part.transfer];
     const double x = kLeft + unit * static_cast<double>(part.start);
     const double y = kTop + kLane * transfer.server + 4;
     out += fmt::format(
-        "<rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.1f}\" fill=\"{}\" stroke=\"white\"><title>{}: {} to {}, from "
+        "<rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.1f}\" fill=\"{}\" "
+        "stroke=\"white\"><title>{}: {} to {}, from "
         "{} for {}</title></rect>\n",
         x, y, unit * static_cast<double>(part.length), kLane - 8, kColours[transfer.client % kColours.size()],
-        escaped(transfer.name), escaped(problem.clients[transfer.client]), escaped(problem.servers[transfer.server]), part.start,
-        part.length);
+        escaped(transfer.name), escaped(problem.clients[transfer.client]),
+        escaped(problem.servers[transfer.server]), part.start, part.length);
     if (unit * static_cast<double>(part.length) > 24)
-      out += fmt::format("<text x=\"{:.2f}\" y=\"{:.1f}\" fill=\"white\">{}</text>\n", x + 5, y + 17, escaped(transfer.name));
+      out += fmt::format("<text x=\"{:.2f}\" y=\"{:.1f}\" fill=\"white\">{}</text>\n", x + 5, y + 17,
+                         escaped(transfer.name));
   }
   const double foot = kTop + kLane * static_cast<double>(problem.servers.size()) + 20;
   const std::uint64_t mark = std::max<std::uint64_t>(1, schedule.length / 10);
   for (std::uint64_t t = 0; t <= schedule.length; t += mark)
-    out += fmt::format("<text x=\"{:.2f}\" y=\"{:.1f}\">{}</text>\n", kLeft + unit * static_cast<double>(t), foot, t);
+    out += fmt::format("<text x=\"{:.2f}\" y=\"{:.1f}\">{}</text>\n", kLeft + unit * static_cast<double>(t),
+                       foot, t);
   return out + "</svg>\n";
 }
 

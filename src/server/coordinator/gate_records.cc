@@ -24,7 +24,8 @@ std::string encode(const gate::LockRecord& record) {
       .number(static_cast<std::uint32_t>(record.numbers.size()))
       .number(static_cast<std::uint32_t>(record.resources.size()));
   for (const std::uint64_t number : record.numbers) encoder.number(number);
-  for (const gate::Resource& resource : record.resources) encoder.number(static_cast<std::uint16_t>(resource.size()));
+  for (const gate::Resource& resource : record.resources)
+    encoder.number(static_cast<std::uint16_t>(resource.size()));
   for (const gate::Resource& resource : record.resources) encoder.rest(resource);
   return encoder.take();
 }

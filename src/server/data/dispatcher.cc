@@ -361,8 +361,8 @@ Dispatcher::Turn Dispatcher::start_turn(Transfer& transfer, Bytes quantum, Nanos
     if (!transfer.write)
       ahead = forward_.read(transfer.request.application, transfer.object.value, transfer.extents);
     transfer.way =
-        statistics_.started(transfer.request.application, transfer.object, transfer.extents, transfer.write, ahead,
-                            policy_->dedicated(transfer.request.application, now), now);
+        statistics_.started(transfer.request.application, transfer.object, transfer.extents, transfer.write,
+                            ahead, policy_->dedicated(transfer.request.application, now), now);
     transfer.began = now;
     // Behind the statistics: they ask what is in memory already.
     if (ahead) scope_.spawn(fetch_ahead(transfer.object, *ahead));

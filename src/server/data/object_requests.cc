@@ -70,7 +70,8 @@ Status DataSession::prefetch(const Frame& frame) {
   work->usage = client_->application;
   const Nanos wall = server_.cluster_clock_.now();
   const wire::Tag& claim = *request->tag();
-  const wire::Tag tag(application, claim.request_time(), claim.client(), claim.sequence(), claim.bottleneck());
+  const wire::Tag tag(application, claim.request_time(), claim.client(), claim.sequence(),
+                      claim.bottleneck());
   server_.dispatcher_.add(
       std::move(work), tag,
       std::clamp(Nanos(claim.request_time()), wall - server_.options_.max_request_age, wall), wall);

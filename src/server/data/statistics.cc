@@ -32,8 +32,9 @@ void Statistics::note_stretch(ObjectId object, Extent extent, bool write) {
   if (place.length > 0_B) stretches_.push_back({place.address, place.length});
 }
 
-Statistics::Way Statistics::started(std::uint64_t application, ObjectId object, std::span<const Extent> extents,
-                                    bool write, const std::optional<Extent>& ahead,
+Statistics::Way Statistics::started(std::uint64_t application, ObjectId object,
+                                    std::span<const Extent> extents, bool write,
+                                    const std::optional<Extent>& ahead,
                                     const std::optional<Dedicated>& dedicated, Nanos now) {
   if (!wanted_) return Way::none;
   stretches_.clear();

@@ -71,8 +71,8 @@ bool MetaSession::on_lock(const Frame& frame) {
     answer(frame.type, frame.id, what, status);
     return true;
   }
-  const LockAsk ask{capability.file(), request->number(), *range, request->reclaim(),
-                    request->epoch(), Nanos(request->patience())};
+  const LockAsk ask{capability.file(),  request->number(), *range,
+                    request->reclaim(), request->epoch(),  Nanos(request->patience())};
   scope_.spawn(lock(frame.type, frame.id, what, ask));
   return true;
 }

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "lab/experiments/orchestra/heads_picture.h"
 #include "lab/experiments/orchestra/testbed.h"
 #include "lab/sim/sim_cluster.h"
-#include "lab/experiments/orchestra/heads_picture.h"
 
 namespace tutti::orchestra {
 namespace {
@@ -119,7 +119,8 @@ TEST(Orchestra, TheSameSeedGivesTheSameRun) {
 }
 
 TEST(HeadsPicture, HasAPanelForEachServerAndALineForEachColumn) {
-  const std::string svg = heads_picture({{2, "without", {{0_s, 0_B}, {1_s, 1_GiB}}}, {5, "with", {{0_s, 0_B}}}});
+  const std::string svg =
+      heads_picture({{2, "without", {{0_s, 0_B}, {1_s, 1_GiB}}}, {5, "with", {{0_s, 0_B}}}});
   EXPECT_NE(svg.find("data server 2"), std::string::npos);
   EXPECT_NE(svg.find("data server 5"), std::string::npos);
   EXPECT_NE(svg.find("polyline"), std::string::npos);

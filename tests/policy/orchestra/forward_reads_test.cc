@@ -10,7 +10,8 @@ namespace {
 constexpr std::uint64_t kProgram = 7;
 constexpr std::uint64_t kObject = 3;
 
-std::optional<Extent> read(ForwardReads& forward, Bytes offset, Bytes length, std::uint64_t program = kProgram) {
+std::optional<Extent> read(ForwardReads& forward, Bytes offset, Bytes length,
+                           std::uint64_t program = kProgram) {
   const Extent extent{offset, length};
   return forward.read(program, kObject, {&extent, 1});
 }

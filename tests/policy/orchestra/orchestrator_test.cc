@@ -14,12 +14,13 @@ class Windows {
  public:
   struct Load {
     std::uint64_t application = 0;
-    double gap = 0;          // bytes
-    Nanos reuse;             // reported if it had a slice
-    double uneven = 0;       // how much the gap grows from server to server
+    double gap = 0;     // bytes
+    Nanos reuse;        // reported if it had a slice
+    double uneven = 0;  // how much the gap grows from server to server
     std::uint64_t requests = 20;
   };
-  explicit Windows(OrchestraOptions options, std::size_t servers = 3) : orchestrator(options), servers_(servers) {}
+  explicit Windows(OrchestraOptions options, std::size_t servers = 3)
+      : orchestrator(options), servers_(servers) {}
 
   // One window in which all together went `all` bytes between two requests.
   std::size_t pass(const std::vector<Load>& loads, double all, Nanos jump = 8_ms) {

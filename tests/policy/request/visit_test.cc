@@ -24,7 +24,8 @@ QueuedRequest by_rank(std::uint64_t id, std::uint32_t rank, std::uint32_t ranks,
 }
 
 // The ranks in the order of their blocks, each finished before the next.
-std::vector<std::uint64_t> ranks_served(RequestPolicy& policy, std::size_t blocks, std::map<std::uint64_t, int>& left) {
+std::vector<std::uint64_t> ranks_served(RequestPolicy& policy, std::size_t blocks,
+                                        std::map<std::uint64_t, int>& left) {
   std::vector<std::uint64_t> ranks;
   for (std::size_t i = 0; i < blocks; ++i) {
     const Decision decision = policy.next(0_s);

@@ -125,7 +125,8 @@ TEST(Schedule, FirstMakesAPipelineAndHashNone) {
     problem.servers.push_back("s");
   }
   for (std::uint32_t client = 0; client < 8; ++client) {
-    for (std::uint32_t server = 0; server < 8; ++server) problem.transfers.push_back({"t", client, server, 1});
+    for (std::uint32_t server = 0; server < 8; ++server)
+      problem.transfers.push_back({"t", client, server, 1});
   }
   EXPECT_EQ(length(problem, ScheduleMethod::first), 15U);
   EXPECT_EQ(length(problem, ScheduleMethod::hash), 8U);

@@ -144,7 +144,8 @@ TEST_F(MetaLocks, TwoRestartsWithinAGraceCostNobodyHisLock) {
   ASSERT_TRUE(start().ok());
   quick = connect(0, 1);
   builder.Clear();
-  builder.Finish(wire::CreateLockRequest(builder, &capability, 2, 200, 100, true, true, (1_s).count(), epochs_[2]));
+  builder.Finish(
+      wire::CreateLockRequest(builder, &capability, 2, 200, 100, true, true, (1_s).count(), epochs_[2]));
   ASSERT_TRUE(ask<wire::LockReply>(quick, wire::Type::lock, builder).ok());
   stop();
   ASSERT_TRUE(start().ok());

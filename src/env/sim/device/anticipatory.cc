@@ -84,8 +84,8 @@ void AnticipatoryScheduler::ended(std::uint64_t stream) {
 
 void AnticipatoryScheduler::forget_if_over(const Key& key) {
   const auto found = queues_.find(key);
-  if (found == queues_.end() || !found->second.ended || found->second.in_device > 0 || found->second.in_round ||
-      !found->second.requests.empty() || (active_ && key == active_key_)) {
+  if (found == queues_.end() || !found->second.ended || found->second.in_device > 0 ||
+      found->second.in_round || !found->second.requests.empty() || (active_ && key == active_key_)) {
     return;
   }
   queues_.erase(found);

@@ -73,8 +73,8 @@ Result<Address> parse(const Fabric& fabric, const std::string& text) {
   return address;
 }
 
-Task<Result<std::unique_ptr<Connection>>> connect_from(Fabric& fabric, Node& from, Peer identity,
-                                                       bool polls, std::string text) {
+Task<Result<std::unique_ptr<Connection>>> connect_from(Fabric& fabric, Node& from, Peer identity, bool polls,
+                                                       std::string text) {
   const Result<Address> address = parse(fabric, text);
   if (!address.ok()) co_return address.status();
   Node& to = *fabric.nodes[address->node];

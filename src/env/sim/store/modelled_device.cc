@@ -48,7 +48,8 @@ Result<std::unique_ptr<DeviceStore>> make_modelled_device(Clock& clock, Store& s
   } else if (device.name == "ssd") {
     model = std::make_unique<SsdModel>(default_ssd());
   } else {
-    return Status(Code::invalid, "there is no modelled device " + device.name + "; there are hdd, hdd-shared and ssd");
+    return Status(Code::invalid,
+                  "there is no modelled device " + device.name + "; there are hdd, hdd-shared and ssd");
   }
   auto scheduler = make_io_scheduler(device.scheduler);
   if (!scheduler.ok()) return scheduler.status();

@@ -31,7 +31,8 @@ Homogeneous::Homogeneous(const ExperimentOptions& options, HomogeneousLoad load)
     for (const Benchmark benchmark : kAllBenchmarks) {
       if (options.quick && (write || benchmark != Benchmark::mpi_io_test)) continue;
       like_ = two_of(benchmark, write, load);
-      const Json parameters = {{"benchmark", benchmark_name(benchmark)}, {"access", write ? "write" : "read"}};
+      const Json parameters = {{"benchmark", benchmark_name(benchmark)},
+                               {"access", write ? "write" : "read"}};
       numbers_[{benchmark, write}] = points_.add(parameters, like_);
     }
   }
@@ -73,9 +74,11 @@ Report Homogeneous::report() const {
   Report report;
   report.settings = settings(points_.seeds(), like_);
   report.rows = points_.rows();
-  report.figure("baseline_mpiio_read_mb", rounded(points_.cell(at(Benchmark::mpi_io_test, false), kFcfs).rate() / 1e6));
+  report.figure("baseline_mpiio_read_mb",
+                rounded(points_.cell(at(Benchmark::mpi_io_test, false), kFcfs).rate() / 1e6));
   if (has(Benchmark::hpio_nc, false))
-    report.figure("baseline_hpio_nc_read_mb", rounded(points_.cell(at(Benchmark::hpio_nc, false), kFcfs).rate() / 1e6));
+    report.figure("baseline_hpio_nc_read_mb",
+                  rounded(points_.cell(at(Benchmark::hpio_nc, false), kFcfs).rate() / 1e6));
   report.figure("never_loses_worst", rounded(points_.never_loses()), {}, ">= 0.97");
   report.figure("never_loses_same_read_ahead", rounded(points_.never_loses_same_read_ahead()));
   report.figure("busy_over_expected_farthest", rounded(points_.first_principles()), {}, "0.9 to 1.1");

@@ -21,7 +21,7 @@ Result<Report> run(const ExperimentOptions& options) {
 
 }  // namespace
 
-constinit const Experiment known_experiments::orchestra_collective = {
-    "orchestra-collective", "the same with collective calls", run};
+constinit const Experiment known_experiments::orchestra_collective = {"orchestra-collective",
+                                                                      "the same with collective calls", run};
 
 }  // namespace tutti

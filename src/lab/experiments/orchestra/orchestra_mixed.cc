@@ -68,6 +68,7 @@ Result<Report> run(const ExperimentOptions& options) {
 }  // namespace
 
 constinit const Experiment known_experiments::orchestra_mixed = {
-    "orchestra-mixed", "three different programs at once: even slices, and slices for those with locality", run};
+    "orchestra-mixed", "three different programs at once: even slices, and slices for those with locality",
+    run};
 
 }  // namespace tutti

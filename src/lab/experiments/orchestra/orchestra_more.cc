@@ -50,7 +50,8 @@ Result<Report> run_thresholds(const ExperimentOptions& options) {
   for (Setting& setting : settings_tried) {
     for (const Load& load : loads) {
       RunSpec each = load.spec;
-      each.policy = orchestrated(fmt::format(";by=addresses;deviation={};ratio={}", setting.deviation, setting.ratio));
+      each.policy =
+          orchestrated(fmt::format(";by=addresses;deviation={};ratio={}", setting.deviation, setting.ratio));
       setting.at.push_back(points.add_one(
           {{"load", load.name}, {"deviation", setting.deviation}, {"ratio", setting.ratio}}, each));
     }

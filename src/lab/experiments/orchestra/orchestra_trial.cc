@@ -96,8 +96,8 @@ Result<Report> run(const ExperimentOptions& options) {
   auto outcomes = orchestra::run_all(specs, options);
   if (!outcomes.ok()) return outcomes.status();
   Report report;
-  report.settings = fmt::format("{} random mixes on each of four devices, 2 servers, {} virtual seconds", mixes,
-                                specs.front().length.seconds());
+  report.settings = fmt::format("{} random mixes on each of four devices, 2 servers, {} virtual seconds",
+                                mixes, specs.front().length.seconds());
   double worst = 1e9;
   double worst_trial = 1e9;
   double error = 0;
@@ -132,8 +132,10 @@ Result<Report> run(const ExperimentOptions& options) {
   report.figure("trial_worst", rounded(worst), {}, ">= 0.98");
   report.figure("trial_alone_worst", rounded(worst_trial));
   report.figure("suggest_error", rounded(error), {}, "<= 0.1");
-  report.notes.push_back("suggest_error: of the throughput that was foreseen, against that which the trial measured; mean over the mixes "
-                         "in which slices were tried, of the worst device.");
+  report.notes.push_back(
+      "suggest_error: of the throughput that was foreseen, against that which the trial measured; mean over "
+      "the mixes "
+      "in which slices were tried, of the worst device.");
   return report;
 }
 

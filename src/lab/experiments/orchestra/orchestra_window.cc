@@ -32,8 +32,8 @@ Result<Report> run(const ExperimentOptions& options) {
                                                                          {1000, {0.596, "0.476 to 0.716"}}};
   for (const auto& [window, point] : at) {
     report.figure(fmt::format("gain_{}", window),
-                  rounded(points.cell(point).rate() / points.cell(base, kFcfs).rate() - 1), asked.at(window).first,
-                  asked.at(window).second);
+                  rounded(points.cell(point).rate() / points.cell(base, kFcfs).rate() - 1),
+                  asked.at(window).first, asked.at(window).second);
   }
   report.figure("never_loses_worst", rounded(points.never_loses()), {}, ">= 0.97");
   report.figure("never_loses_same_read_ahead", rounded(points.never_loses_same_read_ahead()));
@@ -43,7 +43,7 @@ Result<Report> run(const ExperimentOptions& options) {
 
 }  // namespace
 
-constinit const Experiment known_experiments::orchestra_window = {
-    "orchestra-window", "by length of the scheduling window", run};
+constinit const Experiment known_experiments::orchestra_window = {"orchestra-window",
+                                                                  "by length of the scheduling window", run};
 
 }  // namespace tutti

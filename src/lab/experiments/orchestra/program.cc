@@ -24,7 +24,8 @@ constexpr Bytes kTile = 8_KiB;
 constexpr Bytes kOverlap = 64_B;
 
 // A column of pieces of a matrix that is kProcesses wide.
-std::vector<Extent> column(std::uint32_t rank, std::uint64_t first_row, std::uint64_t rows, Bytes piece, Bytes spacing) {
+std::vector<Extent> column(std::uint32_t rank, std::uint64_t first_row, std::uint64_t rows, Bytes piece,
+                           Bytes spacing) {
   std::vector<Extent> extents;
   extents.reserve(rows);
   for (std::uint64_t row = first_row; row < first_row + rows; ++row)
@@ -35,7 +36,7 @@ std::vector<Extent> column(std::uint32_t rank, std::uint64_t first_row, std::uin
 }  // namespace
 
 std::string_view benchmark_name(Benchmark benchmark) {
-  constexpr std::string_view kNames[] = {"mpi-io-test", "ior-mpi-io",  "noncontig c-c", "noncontig nc-nc",
+  constexpr std::string_view kNames[] = {"mpi-io-test", "ior-mpi-io", "noncontig c-c", "noncontig nc-nc",
                                          "hpio c-c",    "hpio nc-nc", "mpi-tile-io"};
   return kNames[static_cast<std::size_t>(benchmark)];
 }
@@ -207,7 +208,8 @@ Task<void> Program::work(Process& process, Nanos start) {
   co_await clock.sleep_until(start);
   const Bytes end = spec_.file;
   const Bytes first = call(kProcesses - 1, 0).back().end();
-  std::uint64_t number = static_cast<std::uint64_t>(spec_.begins * static_cast<double>(end / std::max(first, 1_B)));
+  std::uint64_t number =
+      static_cast<std::uint64_t>(spec_.begins * static_cast<double>(end / std::max(first, 1_B)));
   for (std::uint64_t calls = 0; calls <= last_ && clock.now() < dies_; ++calls, ++number) {
     begun_ = std::max(begun_, calls);
     // A program that has come to the end of its file begins anew.

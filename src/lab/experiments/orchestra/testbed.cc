@@ -55,7 +55,8 @@ struct Mark {
 
 Mark mark(SimStorage& storage) {
   const DeviceStatistics& statistics = storage.device()->device_statistics();
-  return {statistics.busy, statistics.bytes_read + statistics.bytes_written, storage.device()->device_motion()};
+  return {statistics.busy, statistics.bytes_read + statistics.bytes_written,
+          storage.device()->device_motion()};
 }
 
 ServerOutcome difference(const Mark& before, const Mark& after, const SimStorageOptions& storage) {
@@ -64,12 +65,14 @@ ServerOutcome difference(const Mark& before, const Mark& after, const SimStorage
   outcome.bytes = static_cast<double>((after.device - before.device).count());
   outcome.jumps = static_cast<double>(after.motion.jumps - before.motion.jumps);
   if (outcome.jumps > 0)
-    outcome.distance = static_cast<double>((after.motion.distance - before.motion.distance).count()) / outcome.jumps;
+    outcome.distance =
+        static_cast<double>((after.motion.distance - before.motion.distance).count()) / outcome.jumps;
   if (storage.device != SimDevice::hdd) return outcome;
   const HddModel model(storage.hdd);
   const Bytes place = storage.store.placement.start;
-  const std::uint64_t cylinders = model.cylinder_of(place + Bytes(static_cast<std::uint64_t>(outcome.distance))) -
-                                  model.cylinder_of(place);
+  const std::uint64_t cylinders =
+      model.cylinder_of(place + Bytes(static_cast<std::uint64_t>(outcome.distance))) -
+      model.cylinder_of(place);
   const double jump = model.seek_time(std::max<std::uint64_t>(cylinders, 1), false).seconds() +
                       30.0 / static_cast<double>(storage.hdd.rpm) + storage.hdd.overhead.seconds();
   outcome.expected = outcome.bytes / static_cast<double>(model.rate_at(place)) + outcome.jumps * jump;
@@ -116,7 +119,8 @@ Result<RunOutcome> run_once(const RunSpec& spec) {
     if (!prepared) return Status(Code::internal, "the files cannot be prepared");
     TUTTI_TRY(*prepared);
   }
-  for (std::uint32_t server = 0; server < options.servers; ++server) cluster.storage(server).begin_measurement();
+  for (std::uint32_t server = 0; server < options.servers; ++server)
+    cluster.storage(server).begin_measurement();
   const Nanos began = simulation.now();
   for (auto& program : programs) program->start(began);
   Observer observer;
@@ -232,11 +236,12 @@ RunSpec in_column(RunSpec spec, std::size_t column) {
 
 std::string settings(std::size_t seeds, const RunSpec& like) {
   return fmt::format(
-      "{} servers with {} (CFQ, a stream for each operation, its own queue, 1 GiB page cache, read-ahead 128 KiB, dirty ratios "
-      "10 and 40 %), {} nodes with Gigabit Ethernet, {} processes a program; files at full length from 73 % of the disk on; {} "
+      "{} servers with {} (CFQ, a stream for each operation, its own queue, 1 GiB page cache, read-ahead 128 "
+      "KiB, dirty ratios "
+      "10 and 40 %), {} nodes with Gigabit Ethernet, {} processes a program; files at full length from 73 % "
+      "of the disk on; {} "
       "virtual seconds, reads measured from {} on, writes to the end of their sync; {} seeds",
-      kServers, shared_disk().name, kNodes, kProcesses, like.length.seconds(),
-      to_string(like.warm), seeds);
+      kServers, shared_disk().name, kNodes, kProcesses, like.length.seconds(), to_string(like.warm), seeds);
 }
 
 std::size_t Points::add(Json parameters, const RunSpec& spec) {

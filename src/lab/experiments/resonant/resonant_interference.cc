@@ -16,7 +16,8 @@ std::vector<Load> beside(Bytes file, Nanos think) {
   Load first = demo(4, 64_KiB, file);
   Load second = mpi_io_test(4, 64_KiB, file);
   second.think = think;
-  if (think > Nanos()) second.file = std::min(second.file, 256_KiB * static_cast<std::uint64_t>(20_s / think));
+  if (think > Nanos())
+    second.file = std::min(second.file, 256_KiB * static_cast<std::uint64_t>(20_s / think));
   return {first, second};
 }
 
@@ -45,14 +46,16 @@ Result<Report> run(const ExperimentOptions& options) {
   report.settings = settings(points.seeds());
   report.rows = points.rows();
   const auto rate = [&](const std::string& name, int think) { return points.rate(at.at({name, think})); };
-  report.figure("ratio_at_highest", rounded(rate("resonant", 0) / rate("two_phase", 0)), 48.0 / 22, "in 1.8..2.6");
+  report.figure("ratio_at_highest", rounded(rate("resonant", 0) / rate("two_phase", 0)), 48.0 / 22,
+                "in 1.8..2.6");
   report.figure("resonant_at_highest", rounded(rate("resonant", 0)), 48);
   report.figure("two_phase_at_highest", rounded(rate("two_phase", 0)), 22);
   report.figure("relative_resonant_highest", rounded(rate("resonant", 0) / rate("resonant", -1)), 0.43);
   report.figure("relative_two_phase_highest", rounded(rate("two_phase", 0) / rate("two_phase", -1)), 0.47);
   if (!options.quick) {
     report.figure("relative_resonant_lowest", rounded(rate("resonant", 1000) / rate("resonant", -1)), 0.90);
-    report.figure("relative_two_phase_lowest", rounded(rate("two_phase", 1000) / rate("two_phase", -1)), 0.98);
+    report.figure("relative_two_phase_lowest", rounded(rate("two_phase", 1000) / rate("two_phase", -1)),
+                  0.98);
   }
   report.figure("with_window_at_highest", rounded(rate("window", 0)));
   return report;

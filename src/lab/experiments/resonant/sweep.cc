@@ -8,7 +8,8 @@ void Sweep::add(Json parameters, const Load& load, const Bed& bed) {
   parameters["operation"] = !load.write ? "read" : load.sync ? "write and sync" : "write";
   const Pair letter = add_letter(points_, parameters, load, bed);
   const std::string policy = default_policy(rotational(bed.medium));
-  entries_.push_back({load.write, letter,
+  entries_.push_back({load.write,
+                      letter,
                       {points_.add(parameters, bed, {"two_phase", policy}, load),
                        points_.add(parameters, bed, {"resonant", policy}, load)}});
 }

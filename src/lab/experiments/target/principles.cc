@@ -34,10 +34,10 @@ TargetPoint make(const Setting& setting, std::uint64_t seed) {
 
 Principles::Principles(TargetSeries& series, bool quick) {
   const auto add = [&](const Setting& setting, std::size_t seeds) {
-    const Json parameters = {{"part", "principles"},        {"operation", "write"},
-                             {"order", setting.order},      {"block", setting.block.count()},
-                             {"clients", setting.clients},  {"in_flight", setting.in_flight},
-                             {"ranked", setting.ranked},    {"wide", setting.wide}};
+    const Json parameters = {{"part", "principles"},       {"operation", "write"},
+                             {"order", setting.order},     {"block", setting.block.count()},
+                             {"clients", setting.clients}, {"in_flight", setting.in_flight},
+                             {"ranked", setting.ranked},   {"wide", setting.wide}};
     return series.add(parameters, seeds, [=](std::uint64_t seed) { return make(setting, seed); });
   };
   const std::size_t many = quick ? 10 : 100;
@@ -69,23 +69,31 @@ void Principles::tell(const TargetSeries& series, Report& report) const {
   double worst = 0;
   for (const Law& law : laws_) {
     std::vector<double> ratios;
-    for (const TargetResult& result : series[law.point]) ratios.push_back(series.seconds(law.against) / result.seconds);
+    for (const TargetResult& result : series[law.point])
+      ratios.push_back(series.seconds(law.against) / result.seconds);
     const double ratio = mean_of(ratios);
     worst = std::max(worst, std::abs(ratio - law.expected));
-    report.rows.push_back({{"part", "principles"}, {"law", law.name}, {"expected", rounded_to(law.expected, 3)},
+    report.rows.push_back({{"part", "principles"},
+                           {"law", law.name},
+                           {"expected", rounded_to(law.expected, 3)},
                            {"measured", rounded_to(ratio, 3)}});
   }
   // `hash` itself against the line.
   const double line = 256.0 * (1 << 20) / 8 / static_cast<double>(myrinet().bandwidth);
   const double hash = line / series.seconds(hash_);
-  report.rows.push_back({{"part", "principles"}, {"law", "hash of the line rate"}, {"expected", 1}, {"measured", rounded_to(hash, 3)}});
+  report.rows.push_back({{"part", "principles"},
+                         {"law", "hash of the line rate"},
+                         {"expected", 1},
+                         {"measured", rounded_to(hash, 3)}});
   worst = std::max(worst, std::abs(hash - 1));
   report.figure("principles_worst_error", rounded_to(worst), {}, "<= 0.03");
   report.figure("first_eight_in_flight_equal_links",
                 rounded_to(series.seconds(hash_) / series.seconds(equal_links_), 3));
   report.notes.push_back(
-      "Principles: processors free, no jitter, clients begin in order of rank. More than one in flight is told for clients whose "
-      "cards are no limit; with equal cards and servers that serve one transfer at a time, all servers turn to the same client "
+      "Principles: processors free, no jitter, clients begin in order of rank. More than one in flight is "
+      "told for clients whose "
+      "cards are no limit; with equal cards and servers that serve one transfer at a time, all servers turn "
+      "to the same client "
       "and share its card: first_eight_in_flight_equal_links.");
 }
 

@@ -14,9 +14,10 @@ struct Column {
   std::size_t in_flight;
 };
 // Each with 2 and with 16 pieces in flight; today's default beside them.
-const std::vector<Column> kOthers = {{"today", "", 0},           {"first 2", "first", 2},  {"first 16", "first", 16},
-                                     {"random 2", "random", 2},  {"random 16", "random", 16},
-                                     {"hash 2", "hash", 2},      {"hash 16", "hash", 16}};
+const std::vector<Column> kOthers = {
+    {"today", "", 0},          {"first 2", "first", 2},     {"first 16", "first", 16},
+    {"random 2", "random", 2}, {"random 16", "random", 16}, {"hash 2", "hash", 2},
+    {"hash 16", "hash", 16}};
 const Column kLoad = {"load", "load", 0};
 const Column kAuto = {"auto", "auto", 0};
 
@@ -47,7 +48,8 @@ Result<Report> run(const ExperimentOptions& options) {
     if (options.quick && clients == 64) continue;
     for (const bool slow : {false, true}) {
       const auto add = [&](const Column& column) {
-        const Json parameters = {{"clients", clients}, {"servers", 16}, {"one_server_slow", slow}, {"order", column.name}};
+        const Json parameters = {
+            {"clients", clients}, {"servers", 16}, {"one_server_slow", slow}, {"order", column.name}};
         return series.add(parameters, options.quick ? 3 : 100,
                           [=](std::uint64_t seed) { return make(column, clients, slow, seed); });
       };
@@ -61,7 +63,8 @@ Result<Report> run(const ExperimentOptions& options) {
   TUTTI_TRY(series.run());
   Report report;
   report.settings =
-      "each client 16 transfers, lognormal (median 1 MiB, sigma 1), servers by Zipf(1); 120 MB/s, memory, processors free; means "
+      "each client 16 transfers, lognormal (median 1 MiB, sigma 1), servers by Zipf(1); 120 MB/s, memory, "
+      "processors free; means "
       "of 100 seeds; blocks of 1 MiB, today's of 4 MiB";
   double over_bound = 0;
   double worst = 0;
@@ -93,7 +96,8 @@ Result<Report> run(const ExperimentOptions& options) {
   report.figure("load_aware_worst_ratio", rounded_to(worst), {}, "<= 1.02");
   report.figure("auto_worst_ratio", rounded_to(worst_auto));
   report.notes.push_back(
-      "over_bound: time over that of the most loaded card of a client or a server, mean over the seeds, of the worst of the four "
+      "over_bound: time over that of the most loaded card of a client or a server, mean over the seeds, of "
+      "the worst of the four "
       "mixes. worst_ratio: against the best other order of a mix, today's default included.");
   return report;
 }

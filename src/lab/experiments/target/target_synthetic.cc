@@ -69,8 +69,11 @@ struct Users {
 // What order buys a user, whose servers serve 16 at once.
 Users add_users(TargetSeries& series, bool write, bool quick) {
   const auto add = [&](const std::string& column, std::size_t in_flight) {
-    const Json parameters = {{"part", "user"}, {"operation", write ? "write" : "read"}, {"order", column},
-                             {"in_flight", in_flight}, {"block", (4_MiB).count()}};
+    const Json parameters = {{"part", "user"},
+                             {"operation", write ? "write" : "read"},
+                             {"order", column},
+                             {"in_flight", in_flight},
+                             {"block", (4_MiB).count()}};
     return series.add(parameters, quick ? 1 : 5, [=](std::uint64_t seed) {
       TargetPoint point = paper_point(false);
       point.seed = seed;
@@ -114,9 +117,11 @@ void tell_curves(const TargetSeries& series, const Letter& letter, Report& repor
   for (const Bytes block : all) {
     const double hash = rate(true, "hash", block);
     // Two orders that differ by less than the seeds do are alike.
-    for (const char* other : {"first", "random"}) hash_best = hash_best && hash >= 0.999 * rate(true, other, block);
+    for (const char* other : {"first", "random"})
+      hash_best = hash_best && hash >= 0.999 * rate(true, other, block);
     if (hash > highest_write) highest_write = hash, at_write = block.count();
-    if (rate(false, "hash", block) > highest_read) highest_read = rate(false, "hash", block), at_read = block.count();
+    if (rate(false, "hash", block) > highest_read)
+      highest_read = rate(false, "hash", block), at_read = block.count();
     if (rate(true, "random", block) > rate(true, "first", block)) random_wins.push_back(to_string(block));
     furthest = std::max(furthest, std::abs(rate(false, "hash", block) / rate(false, "first", block) - 1));
   }
@@ -147,10 +152,12 @@ void tell_users(const TargetSeries& series, const Users& write, const Users& rea
                 })));
   report.figure("two_in_flight_ratio", rounded_to(worst([&](const Users& each) {
                   return series.mb_per_second(each.two) / series.mb_per_second(each.today);
-                })), {}, ">= 0.98");
-  report.figure("queue_ratio", rounded_to(most([&](const Users& each) {
-                  return series.queue(each.two) / series.queue(each.today);
-                })), {}, "<= 0.3");
+                })),
+                {}, ">= 0.98");
+  report.figure(
+      "queue_ratio",
+      rounded_to(most([&](const Users& each) { return series.queue(each.two) / series.queue(each.today); })),
+      {}, "<= 0.3");
   report.figure("probe_p99_today_ms", rounded_to(1000 * series.p99(read.today), 2));
   report.figure("probe_p99_two_ms", rounded_to(1000 * series.p99(read.two), 2));
 }
@@ -164,21 +171,27 @@ Result<Report> run(const ExperimentOptions& options) {
   TUTTI_TRY(series.run());
   Report report;
   report.settings =
-      "8 clients of 32 MiB, 8 servers, 64 KiB stripes, memory; TCP over Myrinet 120 MB/s, processors fitted; means of 5 seeds";
+      "8 clients of 32 MiB, 8 servers, 64 KiB stripes, memory; TCP over Myrinet 120 MB/s, processors fitted; "
+      "means of 5 seeds";
   report.rows = series.rows();
   tell_predictions(series, letter, report);
   principles.tell(series, report);
   if (!options.quick) tell_curves(series, letter, report);
   tell_users(series, write, read, report);
   report.notes.push_back(
-      "Fitted, one figure each: the processor's cost per block (817 MB/s read at 32 KiB with hash) and per byte written (573 "
-      "MB/s at 64 KiB with hash). write_best and read_best are those points; all else is predicted. Where our curves are "
-      "highest is beside: a cost per block alone lets them rise with the block, the paper's fall behind 64 KiB.");
+      "Fitted, one figure each: the processor's cost per block (817 MB/s read at 32 KiB with hash) and per "
+      "byte written (573 "
+      "MB/s at 64 KiB with hash). write_best and read_best are those points; all else is predicted. Where "
+      "our curves are "
+      "highest is beside: a cost per block alone lets them rise with the block, the paper's fall behind 64 "
+      "KiB.");
   report.notes.push_back(
-      "Letter: one block in flight per client for writing, one transfer at a time per server; for reading each client asks all "
+      "Letter: one block in flight per client for writing, one transfer at a time per server; for reading "
+      "each client asks all "
       "servers for its share and these decide (request policy visit), one block at a time.");
   report.notes.push_back(
-      "User: servers as by default. today is what clients did before there was a choice: 16 in flight, all servers asked at once.");
+      "User: servers as by default. today is what clients did before there was a choice: 16 in flight, all "
+      "servers asked at once.");
   return report;
 }
 

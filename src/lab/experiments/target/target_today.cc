@@ -29,7 +29,9 @@ Result<Report> run(const ExperimentOptions& options) {
     for (const bool slow : {false, true}) {
       for (const char* order : {"hash", "auto", "today"}) {
         const std::string name = order;
-        const Json parameters = {{"operation", write ? "write" : "read"}, {"one_server_slow", slow}, {"order", name},
+        const Json parameters = {{"operation", write ? "write" : "read"},
+                                 {"one_server_slow", slow},
+                                 {"order", name},
                                  {"in_flight", name == "hash" ? 2 : 0}};
         const std::size_t point = series.add(parameters, 1, [=](std::uint64_t seed) {
           TargetPoint made = today_point();
@@ -59,8 +61,9 @@ Result<Report> run(const ExperimentOptions& options) {
   for (const std::size_t point : points)
     over = std::max(over, series.seconds(point) / series[point].front().bound);
   report.figure("over_bound", rounded_to(over), {}, "<= 1.05");
-  report.notes.push_back("over_bound: of the worst of four, with hash and two pieces in flight: read, write, all servers alike, "
-                         "one at half speed. The bound is the most loaded card or drive.");
+  report.notes.push_back(
+      "over_bound: of the worst of four, with hash and two pieces in flight: read, write, all servers alike, "
+      "one at half speed. The bound is the most loaded card or drive.");
   return report;
 }
 
