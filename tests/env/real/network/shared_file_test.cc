@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
+#include <thread>
 
 #include "env/real/network/socket_network.h"
 #include "env/real/store/file_store.h"
@@ -184,6 +186,28 @@ TEST_F(WritableFileTest, ShortRunsBehindTheEndMakeTheFileLonger) {
   ASSERT_EQ(found.size(), 4100U);
   EXPECT_TRUE(std::equal(bytes.begin(), bytes.begin() + 100, found.begin() + 3000));
   EXPECT_TRUE(std::equal(bytes.begin() + 100, bytes.end(), found.begin() + 4000));
+}
+
+// A store by the process itself would end it.
+TEST_F(WritableFileTest, ShortRunsIntoAFileThatIsCutAllTheTimeEndNobody) {
+  constexpr std::size_t kRun = 1000;
+  constexpr std::size_t kRuns = 2000;
+  write(pattern(5000, 1));
+  const auto file = store_->share_for_writing(kObject).file;
+  SharedMap map(file);
+  auto bytes = pattern(kRun, 4);
+  std::vector<SharedRun> runs;
+  for (std::size_t i = 0; i < kRuns; ++i) runs.push_back({&map, Bytes(2 * i * kRun), segment_of(bytes)});
+  std::atomic<bool> stop = false;
+  std::thread cutter([&] {
+    while (!stop) {
+      EXPECT_EQ(::ftruncate(file->descriptor(), 100), 0);
+      EXPECT_EQ(::ftruncate(file->descriptor(), 2 * kRun * kRuns), 0);
+    }
+  });
+  for (int i = 0; i < 30; ++i) EXPECT_TRUE(write_runs(runs).ok());
+  stop = true;
+  cutter.join();
 }
 
 TEST_F(WritableFileTest, MemoryThatIsNotThereIsAnErrorAndNothingWorse) {
