@@ -67,6 +67,12 @@ Result<Rows> run_job(const StateDirectory& state, const MpiProgram& program, con
   }
   const Status ended = (*child)->wait();
   if (!ended.ok()) return ended.with_context("the MPI program");
+  if (rows.empty() && !options.only.empty()) {
+    return Status(Code::invalid,
+                  fmt::format("no way and operation begins with '{}': there are view, list and "
+                              "two_phase_3_4 to two_phase_9_16, each with _write and _read",
+                              options.only));
+  }
   if (rows.empty()) return Status(Code::internal, "the MPI program measured nothing");
   return rows;
 }

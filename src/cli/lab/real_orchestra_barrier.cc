@@ -26,8 +26,8 @@ namespace {
 constexpr std::uint32_t kDataServers = 4;
 constexpr std::size_t kPrograms = 2;
 constexpr std::uint32_t kRanks = orchestra::kProcesses;
-constexpr Bytes kSparse =
-    Bytes(6'000'000'000);  // 1.5 GB on each server, as much as a sixth of the paper's files
+// 1.5 GB on each server, as much as a sixth of the paper's files.
+constexpr Bytes kSparse = Bytes(6'000'000'000);
 constexpr Bytes kRequest = 64_KiB;
 constexpr Nanos kLead = 500_ms;  // until the programs begin: the word has to reach every rank
 constexpr Nanos kPatience = 60_s;
