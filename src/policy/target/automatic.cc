@@ -7,11 +7,11 @@
 // make a `window`: more senders than the client's card can take in would make each other late. They go in the order of `hash`, by `load`
 // if shares are unequal. The ranks of a program that begin together would come to each server in the order of chance, and make each
 // other late by it: so each asks for its first pieces one after the other, a small part of a piece's time apart.
-// On a device a write is one stream at a time: servers with one (which tell no pace), and those that have not answered yet, get one
-// piece each, in the order of `hash`. If its shares are unequal and it is one rank's of several, it has two pieces under way as long as others are
+// Of a write to devices, servers with one (which tell no pace) and those that have not answered yet have two pieces each, in the order of
+// `hash`. If its shares are unequal and it is one rank's of several, it has two pieces under way in all as long as others are
 // there: popular devices would otherwise go back and forth between the streams of all ranks. A read has all that may be in flight; a
 // device puts in order what it has. It is drawn whose piece is next if there are more than that, or disks rotate, so that clients which began
-// together do not come to all devices at the same time.
+// together do not come to all devices at the same time. So has a write to disks that rotate by a client that is no rank of several.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,6 +31,8 @@ constexpr Bytes kSmall = 1_MiB;
 // The part of a piece's time between two first requests: longer than ranks differ in their begin, and too short to be missed, since one
 // server fills the client's card.
 constexpr std::int64_t kApart = 32;
+// Pieces of a write on each server with a device: while one is stored the next one comes.
+constexpr std::uint32_t kOnEach = 2;
 // A shorter pause is not worth a timer.
 constexpr Nanos kLeastPause = 20_us;
 
@@ -45,7 +47,7 @@ class AutomaticOrder : public PacedOrder {
     if (small(targets)) return in_turn(targets);
     std::uint64_t devices = 0;
     for (const Target& target : targets) devices += target.open && is_device(target) ? 1 : 0;
-    if (devices > 0 && facts.write) return next_write(targets, facts, state);
+    if (devices > 0 && facts.write) return next_write(targets, devices, facts, state);
     if (devices > 0) return next_read(targets, devices, facts, state);
     if (facts.write) return next_by_load(targets, facts);
     if (state.pieces >= at_once(targets)) return std::nullopt;
@@ -88,17 +90,19 @@ class AutomaticOrder : public PacedOrder {
     return std::max<std::uint64_t>((window_ + longest - 1_B) / longest, 2);
   }
 
-  static std::optional<std::size_t> next_write(std::span<const Target> targets, const VisitFacts& facts,
-                                               VisitState& state) {
+  static std::optional<std::size_t> next_write(std::span<const Target> targets, std::uint64_t devices,
+                                               const VisitFacts& facts, VisitState& state) {
     if (facts.ranks > 1 && unequal(targets) && !alone(targets))
       return state.pieces < 2 ? next_by_hash(targets, facts, state) : std::nullopt;
-    // One piece for each, in the order of hash.
+    if (facts.ranks < 2 && facts.rotational) return drawn(targets, devices, facts, state);
+    // In turn, in the order of hash.
+    const auto place = [&](const Target& each) {
+      return std::pair(each.in_flight, steps_from_start(facts, each.slot));
+    };
     std::optional<std::size_t> best;
     for (std::size_t i = 0; i < targets.size(); ++i) {
-      const Target& each = targets[i];
-      if (!each.open || !is_device(each) || each.in_flight > 0) continue;
-      if (!best || steps_from_start(facts, each.slot) < steps_from_start(facts, targets[*best].slot))
-        best = i;
+      if (!targets[i].open || !is_device(targets[i]) || targets[i].in_flight >= kOnEach) continue;
+      if (!best || place(targets[i]) < place(targets[*best])) best = i;
     }
     return best;
   }

@@ -12,7 +12,7 @@ constexpr Registry<TargetOrder> kRegistry("target order", kOrders);
 
 }  // namespace
 
-constinit const std::string_view kDefaultTargetOrder = "alternate";
+constinit const std::string_view kDefaultTargetOrder = "auto";
 
 std::vector<std::string> target_order_names() { return kRegistry.names(); }
 

@@ -195,17 +195,26 @@ TEST_F(AutoOrder, WritesToMemoryHaveAllThatMayBeInFlight) {
   EXPECT_TRUE(next(true).has_value());
 }
 
-TEST_F(AutoOrder, AWriteHasOnePieceOnEachDevice) {
+TEST_F(AutoOrder, AWriteHasTwoPiecesOnEachDevice) {
   for (const bool known : {false, true}) {
     for (Target& each : list_) each.known = known, each.in_flight = 0;
-    for (std::uint32_t i = 0; i < 4; ++i) {
+    for (std::uint32_t i = 0; i < 8; ++i) {
       const auto chosen = next(true);
       ASSERT_TRUE(chosen.has_value());
-      EXPECT_EQ(list_[*chosen].in_flight++, 0U);
+      EXPECT_EQ(list_[*chosen].in_flight++, i / 4) << "one each, then one more each";
       ++state_.pieces;
     }
     EXPECT_FALSE(next(true).has_value());
   }
+}
+
+TEST_F(AutoOrder, AWriteToRotatingDisksByAClientOnItsOwnHasAllThatMayBeInFlight) {
+  for (Target& each : list_) each.in_flight = 2;
+  VisitFacts facts = facts_of(4, 0, 0);
+  facts.write = facts.rotational = true;
+  EXPECT_TRUE(order_->next(list_, facts, state_).has_value());
+  facts.ranks = 4;
+  EXPECT_FALSE(order_->next(list_, facts, state_).has_value());
 }
 
 TEST_F(AutoOrder, OfUnequalWritesToDevicesTwoPiecesAreUnderWayWhileOthersAreThere) {

@@ -9,6 +9,7 @@
 
 #include "env/real/network/mover.h"
 #include "env/real/network/socket_mover.h"
+#include "env/real/slow_copies.h"
 
 namespace tutti {
 namespace {
@@ -27,6 +28,21 @@ std::size_t slice_places(std::span<const std::span<Byte>> places, std::size_t wi
     within = 0;
   }
   return count;
+}
+
+// Whether `local` is now a copy, of its begin, that the kernel copies faster from. The kernel makes it too: it reports memory of a file
+// that was cut meanwhile.
+bool take_detour(iovec& local, const iovec& remote) {
+  constexpr std::size_t kLong = 4096;
+  const auto from = reinterpret_cast<std::uintptr_t>(local.iov_base);
+  if (local.iov_len < kLong || remote.iov_len < kLong) return false;
+  if (!copies_slowly(reinterpret_cast<std::uintptr_t>(remote.iov_base), from)) return false;
+  const iovec begin{local.iov_base, std::min({local.iov_len, remote.iov_len, kDetour})};
+  const iovec between{detour_from(from), begin.iov_len};
+  if (::process_vm_readv(::getpid(), &between, 1, &begin, 1, 0) != static_cast<ssize_t>(begin.iov_len))
+    return false;
+  local = between;
+  return true;
 }
 
 }  // namespace
@@ -78,7 +94,8 @@ Status CmaMover::move(const Region& region, Bytes offset, std::span<const std::s
     const std::uint64_t before = first == 0 ? 0 : region.ends[first - 1];
     const std::size_t far =
         slice_segments(std::span(region.segments).subspan(first), at - before, length - done, remote);
-    const std::size_t near = slice_places(places, within, local);
+    std::size_t near = slice_places(places, within, local);
+    if (kWay == Way::to_peer && take_detour(local[0], remote[0])) near = 1;
     const ssize_t moved = kWay == Way::from_peer
                               ? ::process_vm_readv(pid_, local.data(), near, remote.data(), far, 0)
                               : ::process_vm_writev(pid_, local.data(), near, remote.data(), far, 0);

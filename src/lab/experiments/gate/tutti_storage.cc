@@ -48,6 +48,7 @@ FileSystem& TuttiStorage::files_of(std::uint64_t job) {
   if (!client) {
     ClientOptions options;
     options.application = job + 1;
+    options.target_order = "alternate";  // the order is not what is compared
     Peer peer;
     peer.name = "job";
     client = cluster_->make_client(static_cast<std::uint32_t>(job % cluster_->options().client_nodes), peer,

@@ -73,6 +73,7 @@ Task<Status> Program::prepare() {
     ClientOptions options;
     options.application = id_;
     options.program = name_;
+    options.target_order = "alternate";  // as PVFS2's clients
     options.piece = kFlowBuffer;
     options.pieces_per_server = kFlowBuffers;
     options.pieces_in_flight = kFlowBuffers * cluster_.servers();

@@ -65,6 +65,35 @@ TEST_F(SharedFileTest, AReaderGetsTheBytesButCannotWriteThem) {
   EXPECT_EQ(::fcntl(shared.file->descriptor(), F_GETFL) & O_ACCMODE, O_RDONLY);
 }
 
+// malloc() gives such memory, and some processors copy slowly to it: it is filled by a detour (env/real/slow_copies.h).
+TEST_F(SharedFileTest, MemoryJustBehindTheBeginOfAPageGetsTheBytes) {
+  constexpr std::size_t kLength = 200'000;
+  constexpr std::size_t kPage = 4096;
+  const auto bytes = pattern(kLength, 3);
+  write(bytes);
+  const SharedObject shared = store_->share(kObject);
+  ASSERT_NE(shared.file, nullptr);
+  std::vector<std::byte> memory(kLength + 4 * kPage);
+  const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+  std::byte* const page = memory.data() + (kPage - address % kPage) % kPage;
+  for (const std::size_t behind : {0U, 1U, 16U, 31U, 32U}) {
+    for (const std::size_t offset : {0U, 5000U}) {
+      std::fill(memory.begin(), memory.end(), std::byte{});
+      const std::span<std::byte> place(page + offset % kPage + behind, kLength);
+      const std::array<Segment, 3> into = {segment_of(place.first(70'000)),
+                                           segment_of(place.subspan(70'000, 10)),
+                                           segment_of(place.subspan(70'010))};
+      const auto got = shared.file->read(Bytes(offset), into);
+      ASSERT_TRUE(got.ok());
+      EXPECT_EQ(*got, Bytes(kLength - offset)) << "up to the end of the file";
+      EXPECT_TRUE(std::equal(bytes.begin() + static_cast<std::ptrdiff_t>(offset), bytes.end(), place.begin()))
+          << behind << " " << offset;
+    }
+  }
+  const Segment nowhere{kPage + 16, kLength};
+  EXPECT_FALSE(shared.file->read(0_B, only(nowhere)).ok()) << "memory that is not there";
+}
+
 TEST_F(SharedFileTest, WhatIsMadeAnewHasAnotherKey) {
   EXPECT_EQ(store_->share(kObject).file, nullptr) << "there is no such object";
   write(pattern(10, 1));
