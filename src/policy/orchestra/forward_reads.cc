@@ -1,45 +1,46 @@
 #include "policy/orchestra/forward_reads.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "base/random.h"
 
 namespace tutti {
 namespace {
 
 Bytes apart(Bytes a, Bytes b) { return a > b ? a - b : b - a; }
 
+std::size_t place_of(const std::pair<std::uint64_t, std::uint64_t>& key) {
+  return mix64(key.first ^ mix64(key.second)) % ForwardReads::kRuns;
+}
+
 }  // namespace
 
 ForwardReads::Run& ForwardReads::run_at(const Key& key, Bytes from) {
-  auto found = runs_.find(key);
-  if (found != runs_.end()) {
-    Run* nearest = nullptr;
-    for (Run& each : found->second) {
-      if (nearest == nullptr || apart(each.front, from) < apart(nearest->front, from)) nearest = &each;
-    }
-    if (nearest != nullptr && apart(nearest->front, from) <= kNear) return *nearest;
+  Run* nearest = nullptr;
+  for (std::size_t each = heads_.at(place_of(key)); each != 0; each = runs_[each - 1].next) {
+    Run& run = runs_[each - 1];
+    if (run.key != key) continue;
+    if (nearest == nullptr || apart(run.front, from) < apart(nearest->front, from)) nearest = &run;
   }
-  if (count_ == kRuns) {
-    forget_old();
-    found = runs_.find(key);
-  }
-  if (found == runs_.end()) found = runs_.try_emplace(key).first;
-  ++count_;
-  found->second.push_back({from, from, 0_B, 0_B, std::min(kFirst, block_), 0, 0});
-  return found->second.back();
+  if (nearest != nullptr && apart(nearest->front, from) <= kNear) return *nearest;
+  if (runs_.size() == kRuns) forget_old();
+  runs_.push_back({key, from, from, 0_B, 0_B, std::min(kFirst, block_), 0, 0, 0});
+  link(runs_.size() - 1);
+  return runs_.back();
+}
+
+void ForwardReads::link(std::size_t number) {
+  std::size_t& head = heads_.at(place_of(runs_[number].key));
+  runs_[number].next = std::exchange(head, number + 1);
 }
 
 // Half of them at once, so that a program that reads here and there costs little.
 void ForwardReads::forget_old() {
   const std::uint64_t since = clock_ - std::min<std::uint64_t>(clock_, kRuns / 2);
-  const std::size_t before = std::exchange(count_, 0);
-  for (auto each = runs_.begin(); each != runs_.end();) {
-    std::erase_if(each->second, [&](const Run& run) { return run.used <= since; });
-    count_ += each->second.size();
-    each = each->second.empty() ? runs_.erase(each) : std::next(each);
-  }
-  if (count_ < before) return;
-  runs_.clear();
-  count_ = 0;
+  if (std::erase_if(runs_, [&](const Run& run) { return run.used <= since; }) == 0) runs_.clear();
+  heads_.fill(0);
+  for (std::size_t i = 0; i < runs_.size(); ++i) link(i);
 }
 
 std::optional<Extent> ForwardReads::read(std::uint64_t program, std::uint64_t object,
@@ -70,7 +71,7 @@ std::optional<Extent> ForwardReads::read(std::uint64_t program, std::uint64_t ob
   if (run.fetched - run.front >= run.block) return {};
   const Extent next{run.fetched, run.block};
   run.fetched = next.end();
-  const Bytes most = count_ <= kFullBlocks ? block_ : block_ * kFullBlocks / count_;
+  const Bytes most = runs_.size() <= kFullBlocks ? block_ : block_ * kFullBlocks / runs_.size();
   run.block = std::min(run.block * 2, std::max(most, std::min(kFirst, block_)));
   return next;
 }

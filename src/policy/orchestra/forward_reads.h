@@ -11,9 +11,9 @@
 // What is fetched in vain is at most two blocks of a run, and the first block is small.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <utility>
@@ -39,10 +39,12 @@ class ForwardReads {
 
   // The program begins to read these bytes of the object. Returns what to fetch now.
   std::optional<Extent> read(std::uint64_t program, std::uint64_t object, std::span<const Extent> extents);
-  [[nodiscard]] std::size_t runs() const { return count_; }
+  [[nodiscard]] std::size_t runs() const { return runs_.size(); }
 
  private:
+  using Key = std::pair<std::uint64_t, std::uint64_t>;  // object, program
   struct Run {
+    Key key;
     Bytes begin;    // density counts from here
     Bytes front;    // where the farthest read ended
     Bytes read;     // bytes from `begin` on
@@ -50,14 +52,16 @@ class ForwardReads {
     Bytes block;    // next to be fetched
     std::uint64_t steps = 0;
     std::uint64_t used = 0;
+    std::size_t next = 0;  // of the same place in heads_: its number plus one; 0: none
   };
-  using Key = std::pair<std::uint64_t, std::uint64_t>;  // object, program
   Run& run_at(const Key& key, Bytes from);
+  void link(std::size_t number);
   void forget_old();
 
+  // A read here and there is a run of its own: none of this allocates for it.
   Bytes block_;
-  std::map<Key, std::vector<Run>> runs_;
-  std::size_t count_ = 0;
+  std::vector<Run> runs_;
+  std::array<std::size_t, kRuns> heads_{};  // by hash of the key: as Run::next
   std::uint64_t clock_ = 0;
 };
 
