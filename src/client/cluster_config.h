@@ -25,16 +25,17 @@ inline constexpr std::uint32_t kMaxServers = 4096;
 
 struct ClusterConfig {
   std::uint64_t id = 0;
-  std::string meta;                // address; empty, as `data`: a coordinator without a file system, for its gate
-  std::string coordinator;         // address of one that runs alone; empty: the metadata server is it
+  std::string meta;         // address; empty, as `data`: a coordinator without a file system, for its gate
+  std::string coordinator;  // address of one that runs alone; empty: the metadata server is it
   std::vector<std::string> data;   // addresses; the order gives the numbers
   std::string policy = "fcfs";     // of request queues, with parameters: "fcfs;dispatch_depth=8"
   Bytes stripe_size = 64_KiB;      // default of new files
   std::uint32_t stripe_count = 0;  // 0: all servers
-  std::string target_order = std::string(kDefaultTargetOrder);  // in which clients visit servers: policy/target
-  Bytes schedule_block = 4_MiB;                                 // the largest part of a transfer in one message
-  std::int64_t pieces_in_flight = 0;  // of one operation; 0: see ClientOptions
-  std::string collective = "auto";  // plan of MPI-IO's collective calls, unless a hint names another
+  std::string target_order =
+      std::string(kDefaultTargetOrder);  // in which clients visit servers: policy/target
+  Bytes schedule_block = 4_MiB;          // the largest part of a transfer in one message
+  std::int64_t pieces_in_flight = 0;     // of one operation; 0: see ClientOptions
+  std::string collective = "auto";       // plan of MPI-IO's collective calls, unless a hint names another
   std::string log_level = "info";
   std::string device = "none";      // a modelled disk under the data servers, in real time: none, hdd, ssd
   std::string checksums = "auto";   // of objects: auto (on disks), on, off
@@ -45,20 +46,20 @@ struct ClusterConfig {
   std::int64_t max_queued = 100'000;
   std::int64_t max_queued_per_session = 4'096;
   Bytes queue_memory = 256_MiB;  // of requests that wait in one data server
-  Bytes read_grant = 16_MiB;      // how far local readers of objects in memory read on without asking,
+  Bytes read_grant = 16_MiB;     // how far local readers of objects in memory read on without asking,
   Bytes write_grant = 16_MiB;    // and writers write
   Bytes metadata_limit = 64_GiB;
-  std::string gate_order = "auto";       // of turns: auto, preserved, overtaking; see policy/gate/lock_table.h
-  Nanos gate_lease = 5_s;                // a silent holder loses its turn after this
-  Nanos gate_limit = 0_s;                // whoever has waited so long goes on without a turn; 0: nobody
-  std::string auth = "local";            // who may come by TCP: local (nobody), key, munge
-  std::vector<std::string> auth_keys;    // key files, at most two; absolute
-  std::optional<Owner> owner;            // whom holders of a key act as; default: the servers' own ids
-  bool root_squash = true;               // root on another host is nobody here
-  bool local_path = true;                // clients on a server's host leave TCP for its local socket
-  bool read_grants = true;               // by TCP servers send when the client's link can take it
-  std::string run_directory;             // of the servers' local sockets; default: run/ beside the file
-  std::string munge_socket;              // default: libmunge's
+  std::string gate_order = "auto";     // of turns: auto, preserved, overtaking; see policy/gate/lock_table.h
+  Nanos gate_lease = 5_s;              // a silent holder loses its turn after this
+  Nanos gate_limit = 0_s;              // whoever has waited so long goes on without a turn; 0: nobody
+  std::string auth = "local";          // who may come by TCP: local (nobody), key, munge
+  std::vector<std::string> auth_keys;  // key files, at most two; absolute
+  std::optional<Owner> owner;          // whom holders of a key act as; default: the servers' own ids
+  bool root_squash = true;             // root on another host is nobody here
+  bool local_path = true;              // clients on a server's host leave TCP for its local socket
+  bool read_grants = true;             // by TCP servers send when the client's link can take it
+  std::string run_directory;           // of the servers' local sockets; default: run/ beside the file
+  std::string munge_socket;            // default: libmunge's
   std::string protect = "authenticate";  // what goes by TCP: none, authenticate, encrypt
   std::uint32_t server_uid = 0;          // of the servers, for munge; default: the owner of the file
   ApplicationRules applications;         // which ids clients get

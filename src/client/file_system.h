@@ -150,8 +150,8 @@ struct ServerStatus {
   std::uint32_t sessions = 0, queued = 0, in_service = 0;
   std::uint64_t reads = 0, writes = 0, files = 0;
   Bytes bytes_read, bytes_written;
-  double requests_per_second = 0;   // data servers: over the last ten seconds
-  std::vector<ServerLease> leases;  // of whoever is the coordinator: one for each data server
+  double requests_per_second = 0;            // data servers: over the last ten seconds
+  std::vector<ServerLease> leases;           // of whoever is the coordinator: one for each data server
   std::optional<OrchestraStatus> orchestra;  // of the coordinator, while programs get time slices
   std::uint64_t switches = 0, filled = 0;    // of a data server: PolicyCounters
   Nanos drain, longest_drain;

@@ -121,7 +121,7 @@ class GateSession {
   ServerSession session_;
   Entries entries_;
   std::uint64_t next_number_ = 1;
-  std::deque<Release> unheard_;    // given back, and not known to have arrived
+  std::deque<Release> unheard_;      // given back, and not known to have arrived
   std::uint64_t unheard_first_ = 0;  // how many were taken off its front so far
   std::uint64_t untold_unguarded_ = 0;
   Nanos lease_;

@@ -22,7 +22,8 @@ class ServerLoad {
   [[nodiscard]] Nanos wait(Nanos now) const { return std::max(free_at_ - now, Nanos()); }
   // How long it takes for so many bytes.
   [[nodiscard]] Nanos service(Bytes length) const {
-    return Nanos(static_cast<std::int64_t>(length.count() / 1024 * pace_ + length.count() % 1024 * pace_ / 1024));
+    return Nanos(
+        static_cast<std::int64_t>(length.count() / 1024 * pace_ + length.count() % 1024 * pace_ / 1024));
   }
 
  private:

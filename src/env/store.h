@@ -206,7 +206,9 @@ class Store {
   virtual Task<Result<std::optional<Bytes>>> locate(ObjectId object, Bytes offset) = 0;
   // The same without waiting, for statistics: where the device would have to go first if these bytes were asked for now. What
   // is known from an earlier question is told again without asking the device. Nothing if the store cannot tell.
-  virtual std::optional<DeviceStretch> probe(ObjectId /*object*/, Extent /*extent*/, bool /*write*/) { return {}; }
+  virtual std::optional<DeviceStretch> probe(ObjectId /*object*/, Extent /*extent*/, bool /*write*/) {
+    return {};
+  }
   // Whether the device has to be asked for the way to the object's bytes before it can be asked for them (on a disk, for
   // the inode: a seek of its own), and asking it. Reads and writes do it by themselves; a caller that does it first can
   // think again in between. A guess either way does no harm.

@@ -18,6 +18,6 @@ struct Greeting {
 // Waits for the session request and answers it; `who` names the server in errors. The result is the client's word.
 // Code::malformed if something else came first, Code::version if the peer speaks another protocol: it has been told.
 Task<Result<Greeting>> greet(Env env, Connection& connection, std::uint64_t cluster,
-                                  const ClusterClock& clock, std::string_view who);
+                             const ClusterClock& clock, std::string_view who);
 
 }  // namespace tutti

@@ -140,7 +140,8 @@ inline constexpr std::size_t kMaxSegments = 4096;            // of one transfer 
 inline constexpr std::size_t kMaxView = 64U << 10U;          // bytes of an encoded filetype
 inline constexpr std::uint64_t kMaxTransfer = 64ULL << 20U;  // bytes of one transfer request
 inline constexpr std::uint64_t kMaxOffset = 1ULL << 62U;     // end of the largest object or file
-inline constexpr std::uint64_t kMaxPrefetch = 64ULL << 20U;  // bytes that a session has queued to be fetched ahead
+inline constexpr std::uint64_t kMaxPrefetch = 64ULL
+                                              << 20U;  // bytes that a session has queued to be fetched ahead
 inline constexpr std::uint32_t kMaxInline = 16U << 10U;
 inline constexpr std::uint32_t kMaxListEntries = 1000;
 inline constexpr std::uint32_t kMaxListObjects = 4096;
@@ -150,10 +151,10 @@ inline constexpr std::size_t kMaxSlices = 4096;           // of one advice
 inline constexpr std::size_t kMaxPlan = 64;               // steps of one advice
 inline constexpr std::size_t kMaxRemoved = 4096;          // files of one removal
 inline constexpr std::size_t kMaxStatistics = 256;        // applications in one message
-inline constexpr std::size_t kMaxGateResources = 4096;     // of one ask
-inline constexpr std::size_t kMaxGateName = 255;           // bytes of a resource, program or label
-inline constexpr std::size_t kMaxLostTurns = 256;          // of one message
-inline constexpr std::size_t kMaxGateNumbers = 4096;       // of one renewal
+inline constexpr std::size_t kMaxGateResources = 4096;    // of one ask
+inline constexpr std::size_t kMaxGateName = 255;          // bytes of a resource, program or label
+inline constexpr std::size_t kMaxLostTurns = 256;         // of one message
+inline constexpr std::size_t kMaxGateNumbers = 4096;      // of one renewal
 inline constexpr std::uint64_t kRootInode = 1;
 inline constexpr std::uint32_t kAdviceVersion = 1;
 // On the session of a data server with the coordinator both sides ask. The coordinator's ids begin here, so that they

@@ -77,8 +77,8 @@ std::string to_text(const SimBenchOptions& options, const SimBenchResult& result
       "{} events in {} of real and {} of virtual time: {:.0f} events per second in the fastest of {} turns "
       "({} in the median one), peak memory {}\n",
       options.servers, options.clients, result.requests, to_string(options.request), options.seed,
-      result.events, to_string(result.real_time), to_string(result.virtual_time), result.events_per_second, options.rounds,
-      to_string(result.median_time), to_string(result.peak_memory));
+      result.events, to_string(result.real_time), to_string(result.virtual_time), result.events_per_second,
+      options.rounds, to_string(result.median_time), to_string(result.peak_memory));
 }
 
 std::string to_json(const SimBenchOptions& options, const SimBenchResult& result) {

@@ -17,7 +17,7 @@ struct SimBenchOptions {
   Bytes request = 1_MiB;
   std::uint64_t requests = 400;  // of each client
   std::uint64_t seed = 1;
-  std::uint32_t rounds = 5;
+  std::uint32_t rounds = 5;  // at least one
 };
 
 struct SimBenchResult {

@@ -30,11 +30,11 @@ inline constexpr Nanos kMostPatience = 86400_s * 3650;
 
 // What the maker of a client was told. What is left empty comes from the environment, else from the defaults.
 struct RealClientOptions {
-  ClusterChoice cluster;          // see cluster_file()
-  std::string application;        // a number or a name, see choose_application()
-  std::optional<Nanos> patience;  // else $TUTTI_PATIENCE, else that of ClientOptions
-  std::string job;                // else that of the batch system
-  std::string program;            // else the name of the executable
+  ClusterChoice cluster;                    // see cluster_file()
+  std::string application;                  // a number or a name, see choose_application()
+  std::optional<Nanos> patience;            // else $TUTTI_PATIENCE, else that of ClientOptions
+  std::string job;                          // else that of the batch system
+  std::string program;                      // else the name of the executable
   std::shared_ptr<TransferGate> gate = {};  // of ClientOptions
   Log log;
   Environment environment = &environment_variable;

@@ -261,9 +261,11 @@ Task<Status> Sender::send_many() {
   SmallVector<const ServerLoad*, 16> loads;
   for (std::uint32_t slot = 0; slot < file.layout().stripe_count; ++slot)
     loads.push_back(&file.servers.of(slot).load());
-  // Of a directed call the servers are to know all parts at once.
+  // Of a directed call the servers are to know all parts at once: nothing may be held back.
   const bool directed = sending_.view.call != nullptr;
-  Flight flight(pieces_, file.layout(), *file.visit.order, facts(), directed ? 0 : file.visit.per_server,
+  const std::shared_ptr<const TargetOrder> order =
+      directed ? std::shared_ptr<const TargetOrder>(*make_target_order("alternate")) : file.visit.order;
+  Flight flight(pieces_, file.layout(), *order, facts(), directed ? 0 : file.visit.per_server,
                 {loads.data(), loads.size()});
   Event landed(file.env.clock.executor());
   const std::size_t room =

@@ -99,8 +99,8 @@ class PieceRequest {
   std::uint64_t shown_ = 0;  // the version of the capability in the last attempt
   std::optional<WriteNumber> number_;
   std::optional<ExposedMemory> memory_;
-  bool by_view_ = false;    // the last attempt named a range of the view
-  std::uint64_t turn_ = 0;  // of the last attempt
+  bool by_view_ = false;            // the last attempt named a range of the view
+  std::uint64_t turn_ = 0;          // of the last attempt
   std::optional<Nanos> held_back_;  // since when attempts in a turn are held back
 };
 

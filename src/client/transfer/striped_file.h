@@ -29,12 +29,12 @@ struct StripedFile {
   UnsyncedWrites unsynced;
   std::vector<LocalReads> local_reads;    // by slot
   std::vector<LocalWrites> local_writes;  // likewise
-  bool written = false;                 // since open: the metadata server is to be told
-  bool exact = true;                    // all that this handle did to the length is in `written_end`
-  std::uint64_t unfinished_writes = 0;  // under way, or ended otherwise than well
-  Bytes written_end{};                  // the furthest byte of a write, and one more
-  std::uint32_t rank = 0;               // of this client among those that have the file open,
-  std::uint32_t ranks = 0;              // 0: it has none
+  bool written = false;                   // since open: the metadata server is to be told
+  bool exact = true;                      // all that this handle did to the length is in `written_end`
+  std::uint64_t unfinished_writes = 0;    // under way, or ended otherwise than well
+  Bytes written_end{};                    // the furthest byte of a write, and one more
+  std::uint32_t rank = 0;                 // of this client among those that have the file open,
+  std::uint32_t ranks = 0;                // 0: it has none
 
   [[nodiscard]] const Layout& layout() const { return servers.layout; }
 };

@@ -11,12 +11,22 @@
 
 namespace tutti {
 
-// Of a long copy. The processor is tried once.
+// Of a long copy by the kernel. The processor is tried once, and whether the kernel copies within a process (process_vm_readv), as a detour
+// needs.
 [[nodiscard]] bool copies_slowly(std::uint64_t to, std::uint64_t from);
 
-// Memory of the calling thread for a detour: copies from `from` to it are fast, and so are those from it to whatever is slow to
-// copy to from `from`. Valid until the thread's next call.
-inline constexpr std::size_t kDetour = 64U << 10U;
-[[nodiscard]] std::byte* detour_from(std::uint64_t from);
+// Memory for a detour, on the stack: exit handlers copy too, after a thread's own memory is gone.
+class Detour {
+ public:
+  static constexpr std::size_t kSize = 64U << 10U;
+  Detour() {}  // NOLINT(modernize-use-equals-default): its bytes are not worth zeros
+
+  // kSize bytes, so that copies from `from` to them are fast, and those from them to whatever is slow to copy to from `from`.
+  [[nodiscard]] std::byte* from(std::uint64_t from);
+
+ private:
+  static constexpr std::size_t kPage = 4096;
+  std::byte memory_[kSize + 2 * kPage];  // NOLINT(modernize-avoid-c-arrays)
+};
 
 }  // namespace tutti

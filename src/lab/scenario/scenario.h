@@ -63,6 +63,7 @@ struct EventSpec {
 struct Scenario {
   std::string name;
   SimClusterOptions cluster;
+  std::string target_order = "alternate";  // of the clients: those of the papers ask all servers at once
   std::uint32_t processes_per_node = 1;
   Nanos limit = 3600_s;  // of virtual time; a run that takes longer has failed
   std::vector<ApplicationSpec> applications;
@@ -87,7 +88,7 @@ struct ApplicationResult {
 struct ServerResult {
   Bytes bytes_read;
   Bytes bytes_written;
-  Nanos busy;  // of the device, 0 if it has none
+  Nanos busy;                  // of the device, 0 if it has none
   std::uint64_t jumps = 0;     // of its heads: accesses that did not begin where the one before ended
   std::uint64_t requests = 0;  // reads and writes that the server served
 };

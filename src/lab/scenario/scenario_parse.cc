@@ -6,6 +6,7 @@
 #include "base/config.h"
 #include "lab/scenario/scenario.h"
 #include "policy/collective/plan.h"
+#include "policy/target/order.h"
 
 namespace tutti {
 namespace {
@@ -68,6 +69,10 @@ void read_cluster(ConfigReader reader, ConfigReader root, Scenario& scenario) {
   options.policy = reader.string("policy", "fcfs");
   if (const auto policy = make_request_policy(options.policy); !policy.ok()) {
     reader.fail("policy", policy.status().message());
+  }
+  scenario.target_order = reader.string("target_order", kDefaultTargetOrder);
+  if (const auto order = make_target_order(scenario.target_order); !order.ok()) {
+    reader.fail("target_order", order.status().message());
   }
   read_storage(reader, options.storage);
   options.meta.stripe_size = reader.bytes("stripe_size", 64_KiB, Layout::kMinStripe, Layout::kMaxStripe);

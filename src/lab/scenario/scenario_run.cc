@@ -121,7 +121,7 @@ Status Run::make_application(const ApplicationSpec& spec) {
     ClientOptions options;
     options.application = spec.id;
     options.program = spec.name;
-    options.target_order = "alternate";  // the papers' clients ask all servers at once
+    options.target_order = scenario_.target_order;
     const std::uint32_t number = next_process_++;
     const Peer peer{.uid = 1000,
                     .gid = 1000,

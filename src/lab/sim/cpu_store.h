@@ -14,10 +14,10 @@
 namespace tutti {
 
 struct CpuModel {
-  Nanos per_block;                            // each read or write, of any length
+  Nanos per_block;  // each read or write, of any length
   std::int64_t picoseconds_per_read_byte = 0;
   std::int64_t picoseconds_per_written_byte = 0;
-  Nanos per_run;                              // each extent of it but the first
+  Nanos per_run;  // each extent of it but the first
   [[nodiscard]] bool free() const { return *this == CpuModel(); }
   auto operator<=>(const CpuModel&) const = default;
 };

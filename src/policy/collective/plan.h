@@ -56,7 +56,7 @@ using Schedule = std::vector<Aggregator>;
 // How the bytes of a read come from the servers to the ranks that want them.
 enum class ReadForm : std::uint8_t {
   exchange,  // aggregators read, and pass on
-  reread,    // aggregators read to the end, all ranks synchronize, then each reads its own: it is in the servers' memory
+  reread,  // aggregators read to the end, all ranks synchronize, then each reads its own: it is in the servers' memory
   prefetch,  // aggregators have the servers fetch, all synchronize when that is queued, then each reads its own
 };
 std::string_view name_of(ReadForm form);

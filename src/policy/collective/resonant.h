@@ -22,12 +22,12 @@ namespace tutti {
 
 struct ResonantOptions {
   ReadForm reading = ReadForm::exchange;
-  bool timing = true;        // false: agents also where timing would do
-  std::uint64_t groups = 0;  // ranks in a group; 0: so many that a set has as many groups as servers
+  bool timing = true;             // false: agents also where timing would do
+  std::uint64_t groups = 0;       // ranks in a group; 0: so many that a set has as many groups as servers
   bool group_of_servers = false;  // as many ranks in a group as the set has servers
-  std::uint64_t agents = 0;  // of a server; 0: by the number of ranks and bytes
-  bool blocking = false;     // where requests cannot be under way: groups one after the other, each to its end
-  Nanos delay = 200_us;      // from sending to telling the next group
+  std::uint64_t agents = 0;       // of a server; 0: by the number of ranks and bytes
+  bool blocking = false;  // where requests cannot be under way: groups one after the other, each to its end
+  Nanos delay = 200_us;   // from sending to telling the next group
 };
 
 // Whether all that a rank wants lies before all that the next one wants.

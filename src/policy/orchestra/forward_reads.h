@@ -26,9 +26,9 @@ namespace tutti {
 
 class ForwardReads {
  public:
-  static constexpr Bytes kNear = 16_MiB;      // so far from its front a read belongs to a run
-  static constexpr Bytes kFirst = 512_KiB;    // must be read, and is fetched first
-  static constexpr std::uint64_t kSteps = 4;  // reads that went farther, before it counts as one
+  static constexpr Bytes kNear = 16_MiB;        // so far from its front a read belongs to a run
+  static constexpr Bytes kFirst = 512_KiB;      // must be read, and is fetched first
+  static constexpr std::uint64_t kSteps = 4;    // reads that went farther, before it counts as one
   static constexpr Bytes kRemembered = 32_MiB;  // density is that of about so many bytes
   static constexpr double kDense = 0.15;
   static constexpr std::size_t kRuns = 256;  // in all

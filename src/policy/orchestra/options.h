@@ -57,7 +57,7 @@ struct OrchestraOptions {
 };
 
 inline constexpr std::string_view kOrchestraParameters[] = {
-    "window", "deviation", "ratio", "seek",     "weight",     "unit",          "slices",
+    "window", "deviation", "ratio", "seek",     "weight",     "unit",  "slices",
     "by",     "idle",      "rest",  "interval", "rotational", "ahead", "dispatch_depth"};
 inline constexpr std::string_view kOrchestrated = "orchestrated";
 Result<OrchestraOptions> read_orchestra_options(const Parameters& parameters);

@@ -49,13 +49,13 @@ struct OrchestraSample {
 };
 
 enum class Eligibility : std::uint8_t {
-  unknown,     // too little was seen of it
-  uneven,      // condition 1 fails
-  no_gain,     // condition 2 fails
-  on_trial,    // 1 and 2 hold, its reuse distance is not known yet
-  too_slow,    // condition 3 fails
+  unknown,   // too little was seen of it
+  uneven,    // condition 1 fails
+  no_gain,   // condition 2 fails
+  on_trial,  // 1 and 2 hold, its reuse distance is not known yet
+  too_slow,  // condition 3 fails
   eligible,
-  by_trial,    // no addresses: a trial decides
+  by_trial,  // no addresses: a trial decides
 };
 std::string_view eligibility_name(Eligibility eligibility);
 
@@ -63,11 +63,11 @@ std::string_view eligibility_name(Eligibility eligibility);
 struct ProgramView {
   std::uint64_t application = 0;
   Eligibility eligibility = Eligibility::unknown;
-  double gap = 0;      // mean over the servers of the last window, bytes: SL_ij
-  double ratio = 0;    // of all programs' gap to it
-  double spread = 0;   // standard deviation over mean, the larger of SL_i and SL_ij
-  double reuse = 0;    // seconds: RD_ij; 0: not known
-  double part = 0;     // of a window; 0: no slice of its own
+  double gap = 0;     // mean over the servers of the last window, bytes: SL_ij
+  double ratio = 0;   // of all programs' gap to it
+  double spread = 0;  // standard deviation over mean, the larger of SL_i and SL_ij
+  double reuse = 0;   // seconds: RD_ij; 0: not known
+  double part = 0;    // of a window; 0: no slice of its own
 };
 
 class Orchestrator {
@@ -115,7 +115,8 @@ class Orchestrator {
   [[nodiscard]] Eligibility first_conditions(const ProgramView& view, std::size_t servers) const;
   void choose_objects();
   void predict(const std::vector<Sample>& change);
-  [[nodiscard]] static std::vector<Sample> difference(const std::vector<Sample>& now, const std::vector<Sample>& before);
+  [[nodiscard]] static std::vector<Sample> difference(const std::vector<Sample>& now,
+                                                      const std::vector<Sample>& before);
 
   OrchestraOptions options_;
   std::vector<Sample> previous_;

@@ -25,7 +25,7 @@ struct OrchestraObject {
 std::vector<double> divide_window(std::span<const OrchestraObject> objects, bool even);
 
 // The slices of `windows` windows from `begin` on, one behind the other.
-std::vector<TimeSlice> make_slices(std::span<const OrchestraObject> objects, bool even, Nanos begin, Nanos window,
-                                   std::size_t windows);
+std::vector<TimeSlice> make_slices(std::span<const OrchestraObject> objects, bool even, Nanos begin,
+                                   Nanos window, std::size_t windows);
 
 }  // namespace tutti

@@ -51,10 +51,10 @@ class SliceTrial {
   bool holds_ = false;    // what won last
   bool settled_ = false;  // something has won
   bool trying_ = false;
-  std::size_t skip_ = 1;  // windows that are not counted
+  std::size_t skip_ = 1;         // windows that are not counted
   std::optional<double> first_;  // of those, the last
   Rates with_, without_;         // the last kWindows of each
-  Nanos next_;            // trial
+  Nanos next_;                   // trial
   Nanos gap_ = kFirstGap;
   std::uint64_t trials_ = 0;
 };

@@ -41,7 +41,7 @@ class FcfsSerialPolicy : public RequestPolicy {
   std::size_t in_service_ = 0;
   std::uint64_t turn_ = 0;
   std::map<std::uint64_t, std::uint64_t> objects_of_;  // by request
-  std::map<std::uint64_t, std::uint64_t> turns_;       // of the requests in line: ascending in order of arrival
+  std::map<std::uint64_t, std::uint64_t> turns_;  // of the requests in line: ascending in order of arrival
   std::map<std::uint64_t, Object> objects_;
   std::map<std::uint64_t, std::uint64_t> heads_;  // turn to object, of objects that may go
 };

@@ -106,7 +106,7 @@ class OrchestratedPolicy final : public GuardedPolicy {
   Nanos expiry_;
   bool rest_has_slice_ = false;
   std::vector<std::uint64_t> named_;  // ascending
-  std::set<Rank> line_;  // of all programs
+  std::set<Rank> line_;               // of all programs
   Programs programs_;
   Idle rest_idle_;
   std::map<Handle, Started> started_;

@@ -98,7 +98,8 @@ class RequestPolicy {
   // What the cluster's coordinator advises from now on, instead of what it advised before. Most policies need none.
   virtual void advise(const Advice& /*advice*/, Nanos /*now*/) {}
   // Whether a request of this application that is started now has a slice of its own; nothing if all are served alike.
-  [[nodiscard]] virtual std::optional<Dedicated> dedicated(std::uint64_t /*application*/, Nanos /*now*/) const {
+  [[nodiscard]] virtual std::optional<Dedicated> dedicated(std::uint64_t /*application*/,
+                                                           Nanos /*now*/) const {
     return {};
   }
   [[nodiscard]] virtual std::size_t queued() const = 0;

@@ -11,7 +11,8 @@
 // `hash`. If its shares are unequal and it is one rank's of several, it has two pieces under way in all as long as others are
 // there: popular devices would otherwise go back and forth between the streams of all ranks. A read has all that may be in flight; a
 // device puts in order what it has. It is drawn whose piece is next if there are more than that, or disks rotate, so that clients which began
-// together do not come to all devices at the same time. So has a write to disks that rotate by a client that is no rank of several.
+// together do not come to all devices at the same time. So has a write to disks that rotate by a client that is no rank of several. Servers
+// in memory beside devices are visited in the same order, with any number of pieces.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,10 +46,9 @@ class AutomaticOrder : public PacedOrder {
   std::optional<std::size_t> next(std::span<const Target> targets, const VisitFacts& facts,
                                   VisitState& state) const override {
     if (small(targets)) return in_turn(targets);
-    std::uint64_t devices = 0;
-    for (const Target& target : targets) devices += target.open && is_device(target) ? 1 : 0;
-    if (devices > 0 && facts.write) return next_write(targets, devices, facts, state);
-    if (devices > 0) return next_read(targets, devices, facts, state);
+    const bool devices = std::any_of(targets.begin(), targets.end(),
+                                     [](const Target& each) { return each.open && is_device(each); });
+    if (devices) return facts.write ? next_write(targets, facts, state) : next_read(targets, facts, state);
     if (facts.write) return next_by_load(targets, facts);
     if (state.pieces >= at_once(targets)) return std::nullopt;
     return unequal(targets) ? next_by_load(targets, facts) : next_by_hash(targets, facts, state);
@@ -90,18 +90,18 @@ class AutomaticOrder : public PacedOrder {
     return std::max<std::uint64_t>((window_ + longest - 1_B) / longest, 2);
   }
 
-  static std::optional<std::size_t> next_write(std::span<const Target> targets, std::uint64_t devices,
-                                               const VisitFacts& facts, VisitState& state) {
+  static std::optional<std::size_t> next_write(std::span<const Target> targets, const VisitFacts& facts,
+                                               VisitState& state) {
     if (facts.ranks > 1 && unequal(targets) && !alone(targets))
       return state.pieces < 2 ? next_by_hash(targets, facts, state) : std::nullopt;
-    if (facts.ranks < 2 && facts.rotational) return drawn(targets, devices, facts, state);
+    if (facts.ranks < 2 && facts.rotational) return drawn(targets, facts, state);
     // In turn, in the order of hash.
     const auto place = [&](const Target& each) {
       return std::pair(each.in_flight, steps_from_start(facts, each.slot));
     };
     std::optional<std::size_t> best;
     for (std::size_t i = 0; i < targets.size(); ++i) {
-      if (!targets[i].open || !is_device(targets[i]) || targets[i].in_flight >= kOnEach) continue;
+      if (!targets[i].open || (is_device(targets[i]) && targets[i].in_flight >= kOnEach)) continue;
       if (!best || place(targets[i]) < place(targets[*best])) best = i;
     }
     return best;
@@ -127,27 +127,29 @@ class AutomaticOrder : public PacedOrder {
   }
 
   // All at once in the order of hash if there is room for all, otherwise each drawn. On rotating disks always drawn.
-  static std::optional<std::size_t> next_read(std::span<const Target> targets, std::uint64_t devices,
-                                              const VisitFacts& facts, VisitState& state) {
+  static std::optional<std::size_t> next_read(std::span<const Target> targets, const VisitFacts& facts,
+                                              VisitState& state) {
     std::uint64_t pieces = 0;
     for (const Target& each : targets) pieces += each.left + each.sent;
-    if (facts.rotational || pieces > kMostInFlight) return drawn(targets, devices, facts, state);
+    if (facts.rotational || pieces > kMostInFlight) return drawn(targets, facts, state);
     std::optional<std::size_t> best;
     const auto place = [&](const Target& each) {
       return std::pair(each.sent, steps_from_start(facts, each.slot));
     };
     for (std::size_t i = 0; i < targets.size(); ++i) {
-      if (!targets[i].open || !is_device(targets[i])) continue;
+      if (!targets[i].open) continue;
       if (!best || place(targets[i]) < place(targets[*best])) best = i;
     }
     return best;
   }
-  static std::optional<std::size_t> drawn(std::span<const Target> targets, std::uint64_t devices,
-                                          const VisitFacts& facts, VisitState& state) {
+  static std::optional<std::size_t> drawn(std::span<const Target> targets, const VisitFacts& facts,
+                                          VisitState& state) {
     if (!state.random) state.random.emplace(mix64(facts.chance ^ mix64(facts.transfer)));
-    std::uint64_t number = state.random->below(devices);
+    const auto open =
+        std::count_if(targets.begin(), targets.end(), [](const Target& each) { return each.open; });
+    std::uint64_t number = state.random->below(static_cast<std::uint64_t>(open));
     for (std::size_t i = 0; i < targets.size(); ++i) {
-      if (targets[i].open && is_device(targets[i]) && number-- == 0) return i;
+      if (targets[i].open && number-- == 0) return i;
     }
     return std::nullopt;  // there is one
   }

@@ -44,11 +44,11 @@ struct VisitFacts {
   std::uint64_t client = 0;
   std::uint64_t file = 0;
   bool write = false;
-  bool rotational = false;    // servers of the file have rotating disks
-  std::uint32_t servers = 1;  // of the file
-  std::uint32_t rank = 0;     // of the client among `ranks`, dense
-  std::uint32_t ranks = 0;    // 0: the client has no rank
-  std::uint64_t chance = 0;   // drawn for the client: where those without a rank begin
+  bool rotational = false;     // servers of the file have rotating disks
+  std::uint32_t servers = 1;   // of the file
+  std::uint32_t rank = 0;      // of the client among `ranks`, dense
+  std::uint32_t ranks = 0;     // 0: the client has no rank
+  std::uint64_t chance = 0;    // drawn for the client: where those without a rank begin
   std::uint64_t transfer = 0;  // counts those of the client
 };
 
@@ -56,7 +56,7 @@ struct VisitFacts {
 struct VisitState {
   std::uint64_t step = 0;
   std::optional<Random> random;
-  Bytes in_flight;            // in all; kept by the sender
+  Bytes in_flight;           // in all; kept by the sender
   std::uint32_t pieces = 0;  // in flight; kept by the sender
 };
 

@@ -73,7 +73,8 @@ Schedule make_schedule(const ScheduleProblem& problem, ScheduleMethod method, st
 std::uint64_t schedule_bound(const ScheduleProblem& problem);
 
 // One row for each client, one column for each unit of time; long schedules are cut off at `columns`.
-std::string schedule_table(const ScheduleProblem& problem, const Schedule& schedule, std::size_t columns = 60);
+std::string schedule_table(const ScheduleProblem& problem, const Schedule& schedule,
+                           std::size_t columns = 60);
 // A lane for each server, as in figure 1.
 std::string schedule_svg(const ScheduleProblem& problem, const Schedule& schedule, std::string_view title);
 

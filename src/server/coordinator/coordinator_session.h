@@ -35,7 +35,7 @@ class CoordinatorSession {
 
   Coordinator& coordinator_;
   Connection& connection_;
-  std::unique_ptr<Member> member_;  // once the peer has joined
+  std::unique_ptr<Member> member_;         // once the peer has joined
   std::optional<GateService::Peer> gate_;  // once the peer has asked
   Scope scope_;
 };

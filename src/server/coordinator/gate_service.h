@@ -75,9 +75,9 @@ class GateService {
   struct Known {
     std::uint32_t uid = 0;
     std::string program, label;
-    Nanos since;                 // in this state
-    std::uint64_t peer = 0;      // who waits for the answer; 0: nobody
-    std::uint64_t frame = 0;     // to which message
+    Nanos since;              // in this state
+    std::uint64_t peer = 0;   // who waits for the answer; 0: nobody
+    std::uint64_t frame = 0;  // to which message
     std::uint8_t told = 0;
   };
   struct Reply {

@@ -43,7 +43,7 @@ struct ClientSession {
   std::uint64_t application_id = 0;
   std::shared_ptr<ReplayRecord> replay;  // null before the session has begun
   std::unique_ptr<SessionViews> views;   // null: it may declare none
-  Bytes prefetching;  // queued to be fetched ahead, or being fetched
+  Bytes prefetching;                     // queued to be fetched ahead, or being fetched
   LocalGrants granted;
   bool has_marks = false;  // was given the store's words of change
 };

@@ -43,7 +43,7 @@ struct DataServerOptions {
   // See parking.h: how long a turn waits for a client that makes no progress, and a transfer in all.
   Nanos stall = 10_ms;
   Nanos transfer_limit = 300_s;
-  std::size_t sending = 16;  // reads on the network at a time, beside those in service
+  std::size_t sending = 16;      // reads on the network at a time, beside those in service
   Nanos max_request_age = 60_s;  // a request time further back is taken as this far back
   std::string coordinator;       // its address; its clock and policy count. Empty: the own ones do
   std::string metadata;  // the metadata server's, which knows the store. Empty: it is taken for the right one

@@ -124,10 +124,10 @@ struct Transfer : TransferLists, detail::FramePool {
   Accounting::Slot account = Accounting::kOthers;
   Statistics::Way way = Statistics::Way::none;  // of the device to it, when its first turn began,
   Nanos began;                                  // and when that was
-  bool warmed = false;    // the way to its bytes was asked for, or was known
-  Bytes done;             // had their turn so far, the present one included
-  bool again = false;     // its object was cut after it began: it has to begin anew
-  Bytes applied;          // of a write: had their turn, and it ended well
+  bool warmed = false;                          // the way to its bytes was asked for, or was known
+  Bytes done;                                   // had their turn so far, the present one included
+  bool again = false;                           // its object was cut after it began: it has to begin anew
+  Bytes applied;                                // of a write: had their turn, and it ended well
   std::size_t tasks = 0;  // that use this: turns in the store or on the network, and the early pull
   Status status;          // the first failure
   Bytes valid_end = Bytes::max();

@@ -95,7 +95,7 @@ class Locks {
   std::uint64_t epoch_ = 0;
   std::uint64_t oldest_ = 0;           // epoch of locks that may be had again during the grace
   std::uint64_t recorded_oldest_ = 0;  // what the Kv will say of that after a restart
-  Nanos forgotten_;  // when locks of earlier epochs need not be spoken of any more
+  Nanos forgotten_;                    // when locks of earlier epochs need not be spoken of any more
   struct LostLock {
     std::uint64_t inode = 0;  // 0: before a restart
     LockRange range;

@@ -75,6 +75,7 @@ TEST(Scenario, BadValuesAreRefused) {
   EXPECT_EQ(parse_scenario("[[application]]\nstripe_size = 0\n", "x").code(), Code::invalid);
   EXPECT_EQ(parse_scenario("[[application]]\npattern = 'zigzag'\n", "x").code(), Code::invalid);
   EXPECT_EQ(parse_scenario("[cluster]\npolicy='nosuch'\n[[application]]\n", "x").code(), Code::invalid);
+  EXPECT_EQ(parse_scenario("[cluster]\ntarget_order='nosuch'\n[[application]]\n", "x").code(), Code::invalid);
   EXPECT_EQ(parse_scenario("[[application]]\nname='a'\n[[application]]\nname='a'\n", "x").code(),
             Code::invalid);
 }

@@ -217,6 +217,24 @@ TEST_F(AutoOrder, AWriteToRotatingDisksByAClientOnItsOwnHasAllThatMayBeInFlight)
   EXPECT_FALSE(order_->next(list_, facts, state_).has_value());
 }
 
+TEST_F(AutoOrder, ServersInMemoryDoNotWaitForADeviceBesideThem) {
+  in_memory();
+  list_[3].service = Nanos();
+  list_[3].in_flight = 2;
+  for (const bool write : {true, false}) {
+    std::set<std::size_t> chosen;
+    for (int i = 0; i < 64; ++i) {
+      const auto next_one = next(write);
+      ASSERT_TRUE(next_one.has_value());
+      chosen.insert(*next_one);
+      ++list_[*next_one].in_flight;
+      ++list_[*next_one].sent;
+    }
+    EXPECT_TRUE(chosen.contains(0) && chosen.contains(1) && chosen.contains(2));
+    EXPECT_EQ(chosen.contains(3), !write) << "its two pieces are on their way";
+  }
+}
+
 TEST_F(AutoOrder, OfUnequalWritesToDevicesTwoPiecesAreUnderWayWhileOthersAreThere) {
   list_[1].share = list_[1].bytes_left = 20_MiB;
   for (Target& each : list_) each.known = true;

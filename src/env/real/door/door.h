@@ -18,9 +18,11 @@ namespace tutti::door {
 
 // Of the environment.
 inline constexpr const char* kNameVariable = "TUTTI_GATE_DOOR";
-inline constexpr const char* kScopeVariable = "TUTTI_GATE_SCOPE";          // file, call or manual
-inline constexpr const char* kDirectoryVariable = "TUTTI_GATE_DIRECTORY";  // POSIX calls below these, parted by ':', are gated
-inline constexpr const char* kSyncVariable = "TUTTI_GATE_SYNC";            // "1": files are flushed before the turn ends
+inline constexpr const char* kScopeVariable = "TUTTI_GATE_SCOPE";  // file, call or manual
+inline constexpr const char* kDirectoryVariable =
+    "TUTTI_GATE_DIRECTORY";  // POSIX calls below these, parted by ':', are gated
+inline constexpr const char* kSyncVariable =
+    "TUTTI_GATE_SYNC";  // "1": files are flushed before the turn ends
 
 // Shared by all processes of the launch on this host: what they have written, so that a job that hangs is noticed; and in which
 // turn they write to each data server of Tutti.

@@ -30,19 +30,23 @@ std::size_t slice_places(std::span<const std::span<Byte>> places, std::size_t wi
   return count;
 }
 
-// Whether `local` is now a copy, of its begin, that the kernel copies faster from. The kernel makes it too: it reports memory of a file
-// that was cut meanwhile.
-bool take_detour(iovec& local, const iovec& remote) {
-  constexpr std::size_t kLong = 4096;
-  const auto from = reinterpret_cast<std::uintptr_t>(local.iov_base);
-  if (local.iov_len < kLong || remote.iov_len < kLong) return false;
-  if (!copies_slowly(reinterpret_cast<std::uintptr_t>(remote.iov_base), from)) return false;
-  const iovec begin{local.iov_base, std::min({local.iov_len, remote.iov_len, kDetour})};
-  const iovec between{detour_from(from), begin.iov_len};
-  if (::process_vm_readv(::getpid(), &between, 1, &begin, 1, 0) != static_cast<ssize_t>(begin.iov_len))
-    return false;
-  local = between;
-  return true;
+bool calls_for_detour(const iovec& local, const iovec& remote) {
+  constexpr std::size_t kLong = 32768;  // a call for each costs more than the slow copy of less
+  return local.iov_len >= kLong && remote.iov_len >= kLong &&
+         copies_slowly(reinterpret_cast<std::uintptr_t>(remote.iov_base),
+                       reinterpret_cast<std::uintptr_t>(local.iov_base));
+}
+
+// Writes the begin of `local` to that of `remote` by way of memory that lies better. The kernel copies there too: it reports memory of
+// a file that was cut meanwhile. As process_vm_writev.
+ssize_t write_by_detour(pid_t pid, const iovec& local, const iovec& remote) {
+  Detour detour;
+  const iovec begin{local.iov_base, std::min({local.iov_len, remote.iov_len, Detour::kSize})};
+  iovec between{detour.from(reinterpret_cast<std::uintptr_t>(local.iov_base)), begin.iov_len};
+  const ssize_t copied = ::process_vm_readv(::getpid(), &between, 1, &begin, 1, 0);
+  if (copied <= 0) return copied;
+  between.iov_len = static_cast<std::size_t>(copied);
+  return ::process_vm_writev(pid, &between, 1, &remote, 1, 0);
 }
 
 }  // namespace
@@ -94,11 +98,15 @@ Status CmaMover::move(const Region& region, Bytes offset, std::span<const std::s
     const std::uint64_t before = first == 0 ? 0 : region.ends[first - 1];
     const std::size_t far =
         slice_segments(std::span(region.segments).subspan(first), at - before, length - done, remote);
-    std::size_t near = slice_places(places, within, local);
-    if (kWay == Way::to_peer && take_detour(local[0], remote[0])) near = 1;
-    const ssize_t moved = kWay == Way::from_peer
-                              ? ::process_vm_readv(pid_, local.data(), near, remote.data(), far, 0)
-                              : ::process_vm_writev(pid_, local.data(), near, remote.data(), far, 0);
+    const std::size_t near = slice_places(places, within, local);
+    ssize_t moved = 0;
+    if (kWay == Way::from_peer) {
+      moved = ::process_vm_readv(pid_, local.data(), near, remote.data(), far, 0);
+    } else if (calls_for_detour(local[0], remote[0])) {
+      moved = write_by_detour(pid_, local[0], remote[0]);
+    } else {
+      moved = ::process_vm_writev(pid_, local.data(), near, remote.data(), far, 0);
+    }
     if (moved < 0 && errno == EINTR) continue;
     if (moved <= 0) return failure(kWay, moved < 0 ? errno : EFAULT);
     done += static_cast<std::size_t>(moved);

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 
 #include "env/network.h"
@@ -32,17 +31,18 @@ bool calls_for_detour(Bytes offset, std::span<const Segment> into, std::uint64_t
   return !into.empty() && total / into.size() >= kLong && copies_slowly(into[0].address, offset.count());
 }
 
-// By way of memory that lies better, and on by the kernel too: it reports memory that is not there. Returns how many bytes have come;
-// fewer also where the kernel does not do that.
-Result<std::uint64_t> read_by_detour(int fd, Bytes offset, std::span<const Segment> into, std::uint64_t total) {
-  static std::atomic<bool> refused = false;
+}  // namespace
+
+Result<std::uint64_t> read_by_detour(int fd, Bytes offset, std::span<const Segment> into,
+                                     std::uint64_t total) {
+  Detour detour;
   std::array<iovec, 64> parts;
   std::uint64_t done = 0;
-  while (done < total && !refused.load(std::memory_order_relaxed)) {
+  while (done < total) {
     const std::uint64_t at = offset.count() + done;
-    std::byte* const between = detour_from(at);
+    std::byte* const between = detour.from(at);
     const ssize_t got =
-        ::pread(fd, between, std::min<std::uint64_t>(kDetour, total - done), static_cast<off_t>(at));
+        ::pread(fd, between, std::min<std::uint64_t>(Detour::kSize, total - done), static_cast<off_t>(at));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return Status::from_errno(errno, "read from the server's file");
     if (got == 0) break;
@@ -50,16 +50,11 @@ Result<std::uint64_t> read_by_detour(int fd, Bytes offset, std::span<const Segme
     const iovec from{between, static_cast<std::size_t>(got)};
     const ssize_t moved = ::process_vm_readv(::getpid(), parts.data(), count, &from, 1, 0);
     if (moved < 0 && errno == EFAULT) return Status::from_errno(errno, "read from the server's file");
-    if (moved <= 0) {
-      refused.store(true, std::memory_order_relaxed);
-      break;
-    }
+    if (moved <= 0) break;
     done += static_cast<std::uint64_t>(moved);
   }
   return done;
 }
-
-}  // namespace
 
 SharedDescriptor::SharedDescriptor(FileDescriptor fd) : fd_(std::move(fd)) {
   rlimit limit{};
@@ -108,7 +103,8 @@ Result<Bytes> SharedDescriptor::read(Bytes offset, std::span<const Segment> into
     const auto come = read_by_detour(fd_.get(), offset, into, total);
     if (!come.ok()) return come.status();
     done = *come;
-  } else if (into.size() == 1) {  // most are one run that is there: without a list the kernel has less to check
+  } else if (into.size() ==
+             1) {  // most are one run that is there: without a list the kernel has less to check
     const ssize_t got = ::pread(fd_.get(), reinterpret_cast<void*>(into[0].address), into[0].length,
                                 static_cast<off_t>(offset.count()));
     if (got == static_cast<ssize_t>(into[0].length)) return Bytes(into[0].length);

@@ -11,6 +11,11 @@
 
 namespace tutti {
 
+// Fills the segments from a file by way of memory that lies better (env/real/slow_copies.h), and on by the kernel too: it reports memory
+// that is not there. Returns how many bytes have come; fewer at the end of the file, and where the kernel does not do that.
+Result<std::uint64_t> read_by_detour(int fd, Bytes offset, std::span<const Segment> into,
+                                     std::uint64_t total);
+
 class SharedDescriptor final : public SharedFile {
  public:
   explicit SharedDescriptor(FileDescriptor fd);

@@ -24,7 +24,7 @@ struct HddParameters {
   std::uint64_t zones = 0;
   std::uint64_t interface_rate = 0;
   Nanos overhead;
-  Bytes read_ahead;   // into the disk's own cache while it is idle; 0: none
+  Bytes read_ahead;  // into the disk's own cache while it is idle; 0: none
   // Any read of what has passed under the heads since they last jumped, or soon will, is served from that cache. Otherwise only one that
   // goes on where the last one ended is.
   bool reads_from_cache = false;

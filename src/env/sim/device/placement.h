@@ -26,8 +26,10 @@ struct PlacementOptions {
   std::uint64_t salt = 0;  // not 0: objects start where a hash of it and their id says
   bool adjacent =
       false;  // the first object starts where the salt says, the next ones behind it, whatever `distance`
-  bool fragmented = false;  // with a salt: every extent lies anywhere, so that objects do not grow contiguously
-  bool packed = false;  // the first object starts at `start`, each next one `gap` behind the end of the one before
+  bool fragmented =
+      false;  // with a salt: every extent lies anywhere, so that objects do not grow contiguously
+  bool packed =
+      false;  // the first object starts at `start`, each next one `gap` behind the end of the one before
   Bytes gap;
 };
 
@@ -53,7 +55,7 @@ class Placement {
   std::vector<std::uint32_t> users_;  // of each extent
   std::uint64_t free_;
   std::uint64_t next_start_ = 0;
-  bool any_ = false;         // an object was placed
+  bool any_ = false;        // an object was placed
   std::uint64_t last_ = 0;  // extent that was taken
 };
 

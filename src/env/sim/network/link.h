@@ -37,8 +37,9 @@ class Reception {
     Nanos begin;
     Nanos end;
   };
-  static constexpr std::size_t kMost = 64;  // older ones are forgotten: nothing that began before them is still to come
-  std::vector<Interval> busy_;              // apart, ascending
+  static constexpr std::size_t kMost =
+      64;                       // older ones are forgotten: nothing that began before them is still to come
+  std::vector<Interval> busy_;  // apart, ascending
 };
 
 // One node's card and what is reachable on the node.

@@ -149,12 +149,13 @@ class DeviceStore final : public Store {
   [[nodiscard]] bool writes_through() const {
     return options_.cache.size > Bytes() && dirty_limit_ == Bytes();
   }
-  Task<void> cached_read(ObjectId object, std::uint64_t first, std::uint64_t end,
-                         std::uint64_t end_of_object, Stream stream);
+  Task<void> cached_read(ObjectId object, std::uint64_t first, std::uint64_t end, std::uint64_t end_of_object,
+                         Stream stream);
   // The same with the other kind of read-ahead.
   Task<void> read_by_windows(ObjectId object, std::uint64_t first, std::uint64_t end,
                              std::uint64_t end_of_object, Stream stream);
-  DeviceStretch probe_by_windows(ObjectId object, std::uint64_t first, std::uint64_t end, const Object& state);
+  DeviceStretch probe_by_windows(ObjectId object, std::uint64_t first, std::uint64_t end,
+                                 const Object& state);
   // Begins to read what is missing of the range; returns how many pages that is.
   std::uint64_t fetch_missing(const ObjectRef& state, const PageCache::Range& range, const Stream& stream);
   void start_window(ObjectId object, const ObjectRef& state, std::uint64_t page, std::uint64_t wanted,
@@ -185,7 +186,7 @@ class DeviceStore final : public Store {
   bool in_device_cache_ = false;  // something was written since the last flush of the device
   bool flushing_ = false;
   std::uint64_t next_stream_ = std::uint64_t{1} << 63U;  // of operations: unlike any object
-  Event drained_;  // set while writers may go on
+  Event drained_;                                        // set while writers may go on
   Semaphore slots_;
   DeviceStoreStatistics statistics_;
   std::function<void(const IoDescription&)> told_;

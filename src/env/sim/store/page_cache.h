@@ -24,8 +24,8 @@ inline constexpr std::uint64_t kCachePage = 4096;
 enum class ReadAheadKind : std::uint8_t { on_demand, two_windows };
 
 struct PageCacheOptions {
-  Bytes size = 1_GiB;              // 0: no cache; every operation goes to the device
-  Bytes read_ahead = 128_KiB;      // largest window; 0: none
+  Bytes size = 1_GiB;          // 0: no cache; every operation goes to the device
+  Bytes read_ahead = 128_KiB;  // largest window; 0: none
   ReadAheadKind read_ahead_kind = ReadAheadKind::on_demand;
   double background_ratio = 0.10;  // dirty share of the size at which writing back begins
   double dirty_ratio = 0.20;       // and at which writers wait for it

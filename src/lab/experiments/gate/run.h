@@ -44,7 +44,8 @@ struct RunOptions {
   Nanos most_blocked = Nanos::max();  // of lock_overtaking
   bool sizes_known = true;            // the default gate is told what will be written
   std::function<std::unique_ptr<SharedStorage>(Simulation&, Random)> storage;
-  std::string tutti = {};  // instead of `storage`: a cluster of Tutti with one data server under this request policy
+  std::string tutti =
+      {};  // instead of `storage`: a cluster of Tutti with one data server under this request policy
 };
 
 struct JobResult {

@@ -19,13 +19,19 @@ class Homogeneous {
   Homogeneous(const ExperimentOptions& options, HomogeneousLoad load);
   Status run() { return points_.run(); }
 
-  [[nodiscard]] double gain(Benchmark benchmark, bool write) const { return points_.gain(at(benchmark, write)); }
+  [[nodiscard]] double gain(Benchmark benchmark, bool write) const {
+    return points_.gain(at(benchmark, write));
+  }
   // Over all points.
   [[nodiscard]] double mean_gain() const;
   [[nodiscard]] double mean_gain_of(bool write) const;
   [[nodiscard]] double largest_gain() const;
-  [[nodiscard]] std::size_t at(Benchmark benchmark, bool write) const { return numbers_.at({benchmark, write}); }
-  [[nodiscard]] bool has(Benchmark benchmark, bool write) const { return numbers_.contains({benchmark, write}); }
+  [[nodiscard]] std::size_t at(Benchmark benchmark, bool write) const {
+    return numbers_.at({benchmark, write});
+  }
+  [[nodiscard]] bool has(Benchmark benchmark, bool write) const {
+    return numbers_.contains({benchmark, write});
+  }
   [[nodiscard]] const Points& points() const { return points_; }
   // What all three reports have: settings, rows, baselines, checks.
   [[nodiscard]] Report report() const;

@@ -67,7 +67,7 @@ class Program {
   std::uint64_t inode_ = 0;
   Bytes object_length_;
   Bytes done_;
-  std::uint64_t begun_ = 0;                  // calls, the most of any process
+  std::uint64_t begun_ = 0;                 // calls, the most of any process
   std::uint64_t last_ = ~std::uint64_t{0};  // call
   Nanos dies_ = Nanos::max();
   std::size_t running_ = 0;

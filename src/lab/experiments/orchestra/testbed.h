@@ -49,9 +49,9 @@ enum class Benchmark : std::uint8_t {
   tile,          // 8 KiB of each process in turn, 64 bytes overlap
 };
 std::string_view benchmark_name(Benchmark benchmark);
-inline constexpr Benchmark kAllBenchmarks[] = {Benchmark::mpi_io_test, Benchmark::ior,    Benchmark::noncontig_c,
-                                               Benchmark::noncontig_nc, Benchmark::hpio_c, Benchmark::hpio_nc,
-                                               Benchmark::tile};
+inline constexpr Benchmark kAllBenchmarks[] = {
+    Benchmark::mpi_io_test, Benchmark::ior,     Benchmark::noncontig_c, Benchmark::noncontig_nc,
+    Benchmark::hpio_c,      Benchmark::hpio_nc, Benchmark::tile};
 
 struct ProgramSpec {
   Benchmark benchmark = Benchmark::mpi_io_test;
@@ -59,10 +59,10 @@ struct ProgramSpec {
   bool barrier = true;
   bool collective = false;
   Bytes file = kFile;
-  Bytes request;          // not 0: instead of the benchmark's
-  Nanos think;            // of each process between calls
-  std::string path;       // empty: a file of its own
-  double begins = 0;      // at this part of the file
+  Bytes request;              // not 0: instead of the benchmark's
+  Nanos think;                // of each process between calls
+  std::string path;           // empty: a file of its own
+  double begins = 0;          // at this part of the file
   Nanos ends = Nanos::max();  // it dies then
 };
 
@@ -83,29 +83,29 @@ struct RunSpec {
 
 struct ProgramOutcome {
   std::uint64_t id = 0;
-  double rate = 0;  // bytes per second
+  double rate = 0;            // bytes per second
   std::vector<double> times;  // seconds of each call of a process that ended
   double eligible = 0;        // part of the windows in which it had a slice of its own
   double part = 0;            // mean part of those windows
 };
 // Of one data server, from `warm` on.
 struct ServerOutcome {
-  double busy = 0;        // seconds
-  double bytes = 0;       // of the device
+  double busy = 0;   // seconds
+  double bytes = 0;  // of the device
   double jumps = 0;
-  double distance = 0;    // bytes, of a jump
-  double expected = 0;    // seconds: bytes / rate + jumps * (seek + half a turn)
-  double running = 0;     // SL_i as the server measured it, bytes
-  Bytes first, last;      // addresses of the objects
+  double distance = 0;  // bytes, of a jump
+  double expected = 0;  // seconds: bytes / rate + jumps * (seek + half a turn)
+  double running = 0;   // SL_i as the server measured it, bytes
+  Bytes first, last;    // addresses of the objects
 };
 struct RunOutcome {
   double rate = 0;
   double seconds = 0;
   std::vector<ProgramOutcome> programs;
   std::vector<ServerOutcome> servers;
-  double predicted = 0;  // by the orchestrator, before slices held
+  double predicted = 0;                        // by the orchestrator, before slices held
   double with_slices = 0, without_slices = 0;  // bytes of a window, as its trial measured last
-  double drain = 0;      // seconds of a switch, mean
+  double drain = 0;                            // seconds of a switch, mean
   std::uint64_t switches = 0;
   std::string addresses;  // of each object on server 0
   std::uint64_t events = 0;

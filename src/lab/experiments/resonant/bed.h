@@ -78,7 +78,7 @@ struct Bed {
   Nanos wake_jitter = 100_us;
   Bytes page_cache = 768_MiB;  // of 1 GB
   Bytes read_ahead = 128_KiB;
-  Bytes extent = 128_MiB;  // in which objects lie together on the disk,
+  Bytes extent = 128_MiB;   // in which objects lie together on the disk,
   bool fragmented = false;  // and these anywhere
 };
 

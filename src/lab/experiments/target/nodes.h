@@ -26,7 +26,8 @@ namespace tutti {
 // What one client moves: extents of the shared file, in its order.
 struct ClientLoad {
   std::vector<Extent> extents;
-  std::optional<FileView> view = std::nullopt;  // that shows the same bytes in the same order, for TargetPoint::views
+  std::optional<FileView> view =
+      std::nullopt;  // that shows the same bytes in the same order, for TargetPoint::views
   [[nodiscard]] Bytes bytes() const;
 };
 
@@ -45,9 +46,9 @@ struct TargetPoint {
   bool write = true;
   std::vector<ClientLoad> clients;
   VisitWish visit;
-  bool today = false;   // in flight as by default; otherwise visit.in_flight
-  bool ranked = true;   // clients know their rank
-  bool views = false;   // extents are declared once, as a view
+  bool today = false;  // in flight as by default; otherwise visit.in_flight
+  bool ranked = true;  // clients know their rank
+  bool views = false;  // extents are declared once, as a view
   std::uint32_t inline_limit = 8192;
   Nanos start_jitter = 20_us;  // clients begin within it
   bool in_order = false;       // they begin one after the other, in order of rank, a microsecond apart
@@ -57,10 +58,10 @@ struct TargetPoint {
 struct TargetResult {
   double seconds = 0;  // from the first request to the last answer
   double bytes = 0;
-  double queue = 0;       // requests at a server, waiting or under way, mean over servers and time
-  double p99 = 0;         // of the probe's reads, in seconds
-  double sent = 0;        // bytes that the clients' cards sent beside the data they wrote
-  double bound = 0;       // see bound()
+  double queue = 0;  // requests at a server, waiting or under way, mean over servers and time
+  double p99 = 0;    // of the probe's reads, in seconds
+  double sent = 0;   // bytes that the clients' cards sent beside the data they wrote
+  double bound = 0;  // see bound()
   [[nodiscard]] double mb_per_second() const { return bytes / seconds / 1e6; }
 };
 
@@ -104,7 +105,9 @@ class TargetSeries {
   // Simulates what was added since the last time.
   Status run();
 
-  [[nodiscard]] const std::vector<TargetResult>& operator[](std::size_t point) const { return samples_[point].results; }
+  [[nodiscard]] const std::vector<TargetResult>& operator[](std::size_t point) const {
+    return samples_[point].results;
+  }
   [[nodiscard]] const Json& parameters(std::size_t point) const { return samples_[point].parameters; }
   // Means over the seeds.
   [[nodiscard]] double seconds(std::size_t point) const;

@@ -142,7 +142,6 @@ Result<Times> measure(const Point& point, std::uint64_t seed) {
     peer.name = fmt::format("rank {}", i);
     ClientOptions options;
     options.application = 7;
-    options.target_order = "alternate";  // the order is not what is compared
     ranks[i] = {cluster.make_client(i, peer, options), std::move((*groups)[i])};
     tasks.push_back(program(run, ranks[i]));
   }

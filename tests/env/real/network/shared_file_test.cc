@@ -9,6 +9,7 @@
 #include <atomic>
 #include <thread>
 
+#include "env/real/network/shared_descriptor.h"
 #include "env/real/network/socket_network.h"
 #include "env/real/store/file_store.h"
 #include "env/shared_runs.h"
@@ -78,20 +79,31 @@ TEST_F(SharedFileTest, MemoryJustBehindTheBeginOfAPageGetsTheBytes) {
   std::byte* const page = memory.data() + (kPage - address % kPage) % kPage;
   for (const std::size_t behind : {0U, 1U, 16U, 31U, 32U}) {
     for (const std::size_t offset : {0U, 5000U}) {
-      std::fill(memory.begin(), memory.end(), std::byte{});
-      const std::span<std::byte> place(page + offset % kPage + behind, kLength);
-      const std::array<Segment, 3> into = {segment_of(place.first(70'000)),
-                                           segment_of(place.subspan(70'000, 10)),
-                                           segment_of(place.subspan(70'010))};
-      const auto got = shared.file->read(Bytes(offset), into);
-      ASSERT_TRUE(got.ok());
-      EXPECT_EQ(*got, Bytes(kLength - offset)) << "up to the end of the file";
-      EXPECT_TRUE(std::equal(bytes.begin() + static_cast<std::ptrdiff_t>(offset), bytes.end(), place.begin()))
-          << behind << " " << offset;
+      for (const bool forced : {false, true}) {  // whatever the processor
+        std::fill(memory.begin(), memory.end(), std::byte{});
+        const std::span<std::byte> place(page + offset % kPage + behind, kLength);
+        const std::array<Segment, 3> into = {segment_of(place.first(70'000)),
+                                             segment_of(place.subspan(70'000, 10)),
+                                             segment_of(place.subspan(70'010))};
+        if (forced) {
+          const auto got = read_by_detour(shared.file->descriptor(), Bytes(offset), into, kLength);
+          ASSERT_TRUE(got.ok());
+          EXPECT_EQ(*got, kLength - offset) << "up to the end of the file";
+        } else {
+          const auto got = shared.file->read(Bytes(offset), into);
+          ASSERT_TRUE(got.ok());
+          EXPECT_EQ(*got, Bytes(kLength - offset)) << "up to the end of the file";
+        }
+        EXPECT_TRUE(
+            std::equal(bytes.begin() + static_cast<std::ptrdiff_t>(offset), bytes.end(), place.begin()))
+            << behind << " " << offset;
+        EXPECT_EQ(place.data()[kLength - offset], std::byte{}) << "and nothing behind it";
+      }
     }
   }
   const Segment nowhere{kPage + 16, kLength};
   EXPECT_FALSE(shared.file->read(0_B, only(nowhere)).ok()) << "memory that is not there";
+  EXPECT_FALSE(read_by_detour(shared.file->descriptor(), 0_B, only(nowhere), kLength).ok());
 }
 
 TEST_F(SharedFileTest, WhatIsMadeAnewHasAnotherKey) {
