@@ -103,8 +103,8 @@ Result<Bytes> SharedDescriptor::read(Bytes offset, std::span<const Segment> into
     const auto come = read_by_detour(fd_.get(), offset, into, total);
     if (!come.ok()) return come.status();
     done = *come;
-  } else if (into.size() ==
-             1) {  // most are one run that is there: without a list the kernel has less to check
+  } else if (into.size() == 1) {
+    // Most are one run that is there: without a list the kernel has less to check.
     const ssize_t got = ::pread(fd_.get(), reinterpret_cast<void*>(into[0].address), into[0].length,
                                 static_cast<off_t>(offset.count()));
     if (got == static_cast<ssize_t>(into[0].length)) return Bytes(into[0].length);
