@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "base/parse.h"
+#include "cli/bench/bench_worker.h"
 #include "cli/lab/hosts.h"
 #include "cli/lab/real_run.h"
 #include "cli/output.h"
@@ -23,7 +24,7 @@ namespace tutti::cli {
 namespace {
 
 constexpr std::uint64_t kRate = 20'000'000;
-constexpr int kRounds = 3;
+constexpr int kRounds = 5;
 
 struct Setup {
   std::uint32_t servers = 8;
@@ -176,16 +177,17 @@ Status run_orders(int interrupt, Report& report) {
       if (!took.ok()) return took.status();
       times.push_back(*took);
     }
-    const double mean = mean_of(times);
+    // Now and then a round of any order stands still for two or three seconds, without a packet lost: not what is asked here.
+    const double typical = median(times);
     report.rows.push_back(
         {{"part", "order"},
          {"order", order},
          {"block", kBlock},
          {"in_flight", in_flight},
-         {"seconds", rounded_to(mean, 3)},
+         {"seconds", rounded_to(typical, 3)},
          {"rounds", times},
-         {"mb_per_second", rounded_to(static_cast<double>(setup.each * setup.clients) / mean / 1e6, 1)}});
-    return mean;
+         {"mb_per_second", rounded_to(static_cast<double>(setup.each * setup.clients) / typical / 1e6, 1)}});
+    return typical;
   };
   const auto hash = measure("hash", 1);
   if (!hash.ok()) return hash.status();
@@ -237,8 +239,9 @@ Result<Report> run(const Globals& /*globals*/) {
       "MiB, 8 "
       "servers, blocks of 4 MiB, one transfer at a time per server, packets of 9,000 bytes. Incast: one "
       "client reads 64 MiB from "
-      "16 servers, queues of 64 KiB, packets of 1,500 bytes, pieces of 4 MiB, all asked for at once. Means "
-      "of {} rounds",
+      "16 servers, queues of 64 KiB, packets of 1,500 bytes, pieces of 4 MiB, all asked for at once. {} "
+      "rounds; medians of "
+      "the orders, means of incast",
       kRounds);
   TUTTI_TRY(run_orders(interrupt->get(), report));
   const auto with = run_incast(interrupt->get(), true, report);

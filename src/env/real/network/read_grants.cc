@@ -15,14 +15,16 @@ void ReadGrants::ask(Holder& holder) {
 }
 
 void ReadGrants::came(std::uint64_t losses) {
+  ++frames_;
   if (losses > 0 && !lowered_) {
     limit_ = std::clamp(std::min(limit_, granted_.size()) / 2, kLeast, kMost);
     lowered_ = true;
+    lossless_ = false;
     left_of_round_ = kSettle;
   } else if (--left_of_round_ == 0) {
-    if (!lowered_ && !waiting_.empty()) limit_ = std::min(limit_ + 1, kMost);
+    if (!lowered_ && !waiting_.empty()) limit_ = std::min(lossless_ ? 2 * limit_ : limit_ + 1, kMost);
     lowered_ = false;
-    left_of_round_ = kRound;
+    left_of_round_ = lossless_ ? kSettle : kRound;
   }
   settle();
 }
@@ -42,6 +44,16 @@ void ReadGrants::done(Holder& holder) {
     waiting_.push_back(&holder);
     holder.hold();
   }
+  settle();
+}
+
+void ReadGrants::quiet() {
+  if (waiting_.empty()) return;
+  for (Holder* each : granted_) {
+    waiting_.push_back(each);
+    each->hold();
+  }
+  granted_.clear();
   settle();
 }
 

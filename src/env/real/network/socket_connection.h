@@ -62,7 +62,7 @@ class SocketConnection final : public Connection {
   // Of the server's end: its client may send bytes with its requests when they are taken at once.
   void allow_early() { socket_mover_.allow_early(); }
   // What the peer sends waits for grants, which must outlive this.
-  void grant_reads(ReadGrants& grants) { socket_mover_.grant_reads(grants, fd_); }
+  void grant_reads(GrantsWatch& grants) { socket_mover_.grant_reads(grants, fd_); }
   // From now on every frame is protected, with `sending` here and `receiving` by the peer. Not Protection::none.
   void protect(const AuthKey& sending, const AuthKey& receiving, Protection protection) {
     writer_.protect(sending, protection);

@@ -34,7 +34,7 @@ struct SocketNetwork::Shared {
   SocketOptions options;
   Authenticator authenticator;
   RefusalLog refusals;
-  ReadGrants grants;                        // of what comes by TCP
+  GrantsWatch grants;                       // of what comes by TCP
   std::array<std::uint64_t, 2> instance{};  // random: tells this network from any other
   std::vector<std::string> local_paths;     // where it listens on this host
   bool told_about_socket_mover = false;

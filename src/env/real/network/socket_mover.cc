@@ -79,16 +79,19 @@ struct SocketMover::Piece {
 SocketMover::~SocketMover() {
   if (grants_ == nullptr) return;
   for (const auto& [region, exposed] : exposed_) {
-    if (exposed.counted) grants_->done(*this);
+    if (exposed.counted) grants_->grants().done(*this);
   }
 }
 
-void SocketMover::grant_reads(ReadGrants& grants, int fd) {
+void SocketMover::grant_reads(GrantsWatch& grants, int fd) {
   grants_ = &grants;
   fd_ = fd;
 }
 
-void SocketMover::hold() { send_word(TransportFrame::hold); }
+void SocketMover::hold() {
+  send_word(TransportFrame::hold);
+  grants_->wake();
+}
 void SocketMover::grant() { send_word(TransportFrame::grant); }
 void SocketMover::send_word(TransportFrame type) {
   if (failed_.ok()) writer_.send(static_cast<std::uint16_t>(type), 0, {}).ignore();
@@ -111,7 +114,8 @@ std::uint64_t SocketMover::expose(std::span<const Segment> segments, Access acce
   if (access == Access::write) ++writable_regions_;
   const std::uint64_t region = next_region_++;
   exposed.counted = grants_ != nullptr && access == Access::write && exposed.length >= kLeastGranted;
-  if (exposed.counted) grants_->ask(*this);  // what it says comes before the request that names the region
+  if (exposed.counted)
+    grants_->grants().ask(*this);  // what it says comes before the request that names the region
   const bool early = sends_early_ && access == Access::read && exposed.length >= kLeastEarly &&
                      exposed.length <= kBulkChunk && region <= std::numeric_limits<std::uint32_t>::max();
   if (early) announced_ = static_cast<std::uint32_t>(region);
@@ -126,7 +130,7 @@ void SocketMover::withdraw(std::uint64_t region) {
   const Exposed gone = std::move(found->second);
   exposed_.erase(found);
   if (announced_ == region) announced_ = 0;
-  if (gone.counted) grants_->done(*this);
+  if (gone.counted) grants_->grants().done(*this);
   for (auto each = answers_.begin(); each != answers_.end();) {
     if (each->region != region || each->done) {
       ++each;
@@ -419,7 +423,8 @@ std::size_t SocketMover::bulk_places(std::size_t at, std::size_t length, std::sp
 
 void SocketMover::end_bulk() {
   // Asking the kernel costs as much as a small message: not for each frame.
-  if (incoming_.is_push && grants_ != nullptr) grants_->came(++frames_ % kFramesPerLook == 0 ? losses() : 0);
+  if (incoming_.is_push && grants_ != nullptr)
+    grants_->grants().came(++frames_ % kFramesPerLook == 0 ? losses() : 0);
   if (incoming_.is_push) return;
   if (incoming_.held_region != 0) {
     EarlyBytes::Entry* entry = early_.find(incoming_.held_region);

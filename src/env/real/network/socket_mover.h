@@ -18,8 +18,8 @@
 #include "env/real/network/early_bytes.h"
 #include "env/real/network/frame_reader.h"
 #include "env/real/network/frame_writer.h"
+#include "env/real/network/grants_watch.h"
 #include "env/real/network/mover.h"
-#include "env/real/network/read_grants.h"
 #include "env/scope.h"
 #include "env/sync.h"
 
@@ -31,7 +31,7 @@ class SocketMover final : public Mover, public BulkSink, public ReadGrants::Hold
   ~SocketMover() override;
 
   // From now on large regions are filled while the peer has a grant. `fd`: the socket.
-  void grant_reads(ReadGrants& grants, int fd);
+  void grant_reads(GrantsWatch& grants, int fd);
   void hold() override;
   void grant() override;
 
@@ -115,7 +115,7 @@ class SocketMover final : public Mover, public BulkSink, public ReadGrants::Hold
   std::size_t writable_regions_ = 0;
   std::map<std::uint64_t, Exposed> exposed_;
   std::map<std::uint64_t, Piece*> waiting_;  // by token
-  ReadGrants* grants_ = nullptr;             // of the exposing end; null: everything may come at once
+  GrantsWatch* grants_ = nullptr;            // of the exposing end; null: everything may come at once
   int fd_ = -1;
   std::uint64_t losses_seen_ = 0;
   std::uint64_t frames_ = 0;     // pushed here so far

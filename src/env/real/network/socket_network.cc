@@ -64,7 +64,8 @@ SocketNetwork::Shared::Shared(Loop& event_loop, SocketOptions socket_options)
     : loop(event_loop),
       options(std::move(socket_options)),
       authenticator(options.auth),
-      refusals(options.log) {
+      refusals(options.log),
+      grants(loop, options.grants_quiet) {
   const Nonce random = fresh_nonce();
   instance = load<std::array<std::uint64_t, 2>>(random);
 }

@@ -39,8 +39,10 @@ struct SocketOptions {
   // pass its words on to another. One that does not stand here is what its address says.
   std::map<std::string, std::string> identities;
   bool take_local_path = true;
-  bool grant_reads =
-      true;  // servers at TCP addresses send what was asked for when this process can take it: read_grants.h
+  // Servers at TCP addresses send what was asked for when this process can take it: read_grants.h.
+  bool grant_reads = true;
+  // Servers that have sent nothing for so long give way: longer than a busy disk seeks, shorter than anybody's patience.
+  Nanos grants_quiet = 100_ms;
   Log log;
 };
 

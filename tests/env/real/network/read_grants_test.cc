@@ -29,6 +29,11 @@ class ReadGrantsTest : public testing::Test {
   void ask(std::size_t servers) {
     for (std::size_t i = 0; i < servers; ++i) grants_.ask(servers_.emplace_back());
   }
+  // So many servers may send at once, with nothing lost so far.
+  void ask_and_grant(std::size_t servers) {
+    ask(servers);
+    while (!held().empty()) grants_.came(0);
+  }
   void round_without_loss() {
     for (std::size_t i = 0; i < ReadGrants::kRound; ++i) grants_.came(0);
   }
@@ -44,26 +49,41 @@ class ReadGrantsTest : public testing::Test {
   std::deque<Fake> servers_;
 };
 
-TEST_F(ReadGrantsTest, NobodyWaitsWhileNothingIsLost) {
+TEST_F(ReadGrantsTest, FourMaySendAtFirstAndTwiceAsManyAgainAndAgainWhileNothingIsLost) {
   ask(16);
+  EXPECT_EQ(held(), (std::set<std::size_t>{4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}));
+  for (std::size_t i = 0; i < ReadGrants::kSettle; ++i) grants_.came(0);
+  EXPECT_EQ(held(), (std::set<std::size_t>{8, 9, 10, 11, 12, 13, 14, 15}));
+  for (std::size_t i = 0; i < ReadGrants::kSettle; ++i) grants_.came(0);
+  EXPECT_TRUE(held().empty());
+}
+
+TEST_F(ReadGrantsTest, NobodyWaitsAfterThatWhileNothingIsLost) {
+  ask_and_grant(16);
   for (std::size_t i = 0; i < 1000; ++i) {
     grants_.ask(servers_[i % 16]);
     grants_.came(0);
     grants_.done(servers_[i % 16]);
+    ASSERT_TRUE(held().empty());
   }
-  EXPECT_EQ(grants_.limit(), ReadGrants::kMost);
-  EXPECT_TRUE(held().empty());
+}
+
+// A client of four servers is not asked to learn how many a link of many can take.
+TEST_F(ReadGrantsTest, TheLimitRisesOnlyWhileSomebodyWaits) {
+  ask(4);
+  for (int i = 0; i < 1000; ++i) grants_.came(0);
+  EXPECT_EQ(grants_.limit(), ReadGrants::kFirst);
 }
 
 TEST_F(ReadGrantsTest, AfterALossHalfOfThemWaitTheLastOnes) {
-  ask(8);
+  ask_and_grant(8);
   grants_.came(3);
   EXPECT_EQ(grants_.limit(), 4U);
   EXPECT_EQ(held(), (std::set<std::size_t>{4, 5, 6, 7}));
 }
 
 TEST_F(ReadGrantsTest, WhatWasSentBeforeTheLimitFellDoesNotLowerItAgain) {
-  ask(16);
+  ask_and_grant(16);
   for (std::size_t i = 0; i < ReadGrants::kSettle; ++i) grants_.came(1);
   EXPECT_EQ(grants_.limit(), 8U);
   grants_.came(1);
@@ -84,7 +104,7 @@ TEST_F(ReadGrantsTest, WhoWaitsIsGrantedInTheOrderOfAsking) {
 }
 
 TEST_F(ReadGrantsTest, OneMoreAfterEachRoundWithoutALoss) {
-  ask(8);
+  ask_and_grant(8);
   grants_.came(1);
   round_without_loss();
   ASSERT_EQ(grants_.limit(), 4U) << "part of it was the time after the loss";
@@ -132,19 +152,35 @@ TEST_F(ReadGrantsTest, WhoHasSentARegionGivesWay) {
   EXPECT_EQ(held(), (std::set<std::size_t>{1, 2}));
 }
 
+// Servers that were stopped, while others could send.
+TEST_F(ReadGrantsTest, WhoSendsNothingGivesWay) {
+  ask(6);
+  ASSERT_EQ(held(), (std::set<std::size_t>{4, 5}));
+  grants_.quiet();
+  EXPECT_EQ(held(), (std::set<std::size_t>{2, 3})) << "all have their turn";
+  grants_.done(servers_[4]);
+  grants_.done(servers_[5]);
+  EXPECT_TRUE(held().empty());
+  grants_.quiet();
+  EXPECT_TRUE(held().empty()) << "nobody waits";
+}
+
 TEST_F(ReadGrantsTest, AsLongAsSomethingIsAwaitedSomebodyMaySendIt) {
   Random random(1);
   ask(12);
   std::deque<std::size_t> awaited(servers_.size(), 1);
   for (int step = 0; step < 100'000; ++step) {
     const std::size_t server = random.below(servers_.size());
-    switch (random.below(3)) {
+    switch (random.below(4)) {
       case 0:
         grants_.ask(servers_[server]);
         ++awaited[server];
         break;
       case 1:
         grants_.came(random.below(20) == 0 ? 1 : 0);
+        break;
+      case 2:
+        if (random.below(50) == 0) grants_.quiet();
         break;
       default:
         if (awaited[server] == 0) break;

@@ -286,12 +286,14 @@ TEST_F(TcpListening, NamesAreLookedUp) {
 
 // One client that awaits bytes on more connections than it lets send at the same time.
 TEST_F(TcpListening, WhoIsHeldSendsWhenItIsGranted) {
+  options_.grants_quiet = 3600_s;
+  start();
   std::vector<std::byte> memory(64 << 10);
   const Segment segment{reinterpret_cast<std::uint64_t>(memory.data()), memory.size()};
   std::vector<std::unique_ptr<Connection>> clients;
   std::vector<std::unique_ptr<Connection>> servers;
   std::vector<std::uint64_t> regions;
-  for (std::size_t i = 0; i <= ReadGrants::kMost; ++i) {
+  for (std::size_t i = 0; i <= ReadGrants::kFirst; ++i) {
     auto client = connect(*network_);
     ASSERT_TRUE(client.ok());
     clients.push_back(std::move(*client));
@@ -322,6 +324,34 @@ TEST_F(TcpListening, WhoIsHeldSendsWhenItIsGranted) {
   // In whatever order it likes.
   EXPECT_TRUE(loop_.run(push(second)).ok());
   EXPECT_TRUE(loop_.run(push(regions.back())).ok());
+}
+
+// The others were stopped before they sent anything.
+TEST_F(TcpListening, WhoIsHeldSendsWhenNobodyElseDoes) {
+  options_.grants_quiet = 1_ms;
+  start();
+  std::vector<std::byte> memory(64 << 10);
+  const Segment segment{reinterpret_cast<std::uint64_t>(memory.data()), memory.size()};
+  std::vector<std::unique_ptr<Connection>> clients;
+  std::vector<std::unique_ptr<Connection>> servers;
+  Region last;
+  for (std::size_t i = 0; i <= ReadGrants::kFirst; ++i) {
+    auto client = connect(*network_);
+    ASSERT_TRUE(client.ok());
+    clients.push_back(std::move(*client));
+    auto server = loop_.run(listener_->accept());
+    ASSERT_TRUE(server.ok());
+    servers.push_back(std::move(*server));
+    last.id = clients.back()->expose({&segment, 1}, Access::write);
+  }
+  ASSERT_TRUE(clients.back()->send(kType, 1, {}).ok());
+  EXPECT_EQ(loop_.run(receive_copy(*servers.back())).id, 1U);
+  const std::vector<std::byte> bytes(memory.size(), std::byte{7});
+  const std::span<const std::byte> from = bytes;
+  Scope scope(loop_.executor());
+  const auto hear = [](Connection& server) -> Task<void> { (co_await server.receive()).status().ignore(); };
+  scope.spawn(hear(*servers.back()));
+  EXPECT_TRUE(loop_.run(servers.back()->push(from, last, 0_B)).ok());
 }
 
 TEST_F(TcpListening, WhoIsHeldIsToldWhenNothingIsAwaited) {
