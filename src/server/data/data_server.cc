@@ -18,7 +18,7 @@ DataServer::DataServer(Env env, Store& store, std::unique_ptr<RequestPolicy> pol
       cluster_clock_(env_.clock),
       dispatcher_(env_, store, std::move(policy), options_.boot,
                   {options_.read_grant, options_.write_grant, options_.stall, options_.transfer_limit,
-                   options_.sending}),
+                   options_.sending, DispatcherLimits().send_stall, !options_.rotational}),
       member_(env_, key_, {options_.coordinator, options_.cluster, options_.index, options_.rotational},
               cluster_clock_, dispatcher_, policy_switch_, turns_),
       enrolment_(env_, store, key_, cluster_clock_, options_.metadata, options_.cluster),

@@ -11,6 +11,28 @@
 namespace tutti {
 namespace {
 
+// What a kernel reads ahead by itself.
+constexpr Bytes kOneFetch = 128_KiB;
+// What a device is asked for at once for one transfer: enough to keep all of a fast one busy, and soon done.
+constexpr Bytes kMostFetched = 8_MiB;
+// A hole that is read sooner than a device takes one more request.
+constexpr Bytes kHole = 16_KiB;
+
+// What to ask a device for: the extents, and the small holes between them.
+std::vector<Extent> stretches(std::span<const Extent> extents) {
+  std::vector<Extent> joined;
+  for (const Extent& each : extents) {
+    if (!joined.empty() && each.offset >= joined.back().offset &&
+        each.offset <= joined.back().end() + kHole) {
+      Extent& last = joined.back();
+      last.length = std::max(last.end(), each.end()) - last.offset;
+    } else if (each.length > 0_B) {
+      joined.push_back(each);
+    }
+  }
+  return joined;
+}
+
 // Whether each begins where the one before ends, or later.
 bool ascending(std::span<const Extent> extents) {
   for (std::size_t i = 1; i < extents.size(); ++i) {
@@ -316,6 +338,10 @@ Task<Status> Dispatcher::move_bytes(Turn& turn, std::span<const Extent> extents)
   PushSink client(*this, turn);
   MemorySink reply(inside);
   Sink& sink = held ? static_cast<Sink&>(reply) : client;
+  const bool many = transfer.extents.size() > 1 || transfer.length > kOneFetch;
+  if (limits_.fetch_at_once && !traits_.in_memory && many && turn.begin == 0_B)
+    scope_.spawn(fetch_all(transfer.object,
+                           stretches(slice(transfer.extents, 0_B, std::min(transfer.length, kMostFetched)))));
   const Result<ReadResult> got = co_await store_.read(transfer.object, extents, sink);
   if (got.code() == Code::corrupt) co_await find_rot(transfer, extents);
   if (!got.ok()) co_return got.status();
@@ -372,6 +398,10 @@ Dispatcher::Turn Dispatcher::start_turn(Transfer& transfer, Bytes quantum, Nanos
 
 Task<void> Dispatcher::fetch_ahead(ObjectId object, Extent extent) {
   co_await store_.prefetch(object, {&extent, 1});
+}
+
+Task<void> Dispatcher::fetch_all(ObjectId object, std::vector<Extent> extents) {
+  co_await store_.prefetch(object, extents);
 }
 
 // The store is done with the turn; the network may not be.

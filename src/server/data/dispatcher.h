@@ -46,6 +46,8 @@ struct DispatcherLimits {
   // For so long one of those places waits for a client that takes nothing. Longer than a turn: who shares a link with all the
   // others moves 64 KiB only when each of them has.
   Nanos send_stall = 50_ms;
+  // All that a turn reads is asked of the device before any of it is awaited: it has no head that would have to be in many places.
+  bool fetch_at_once = false;
 };
 
 class Dispatcher {
@@ -149,6 +151,7 @@ class Dispatcher {
   Task<void> sync(Turn turn);
   Task<void> truncate(Turn turn);
   Task<void> prefetch(Turn turn);
+  Task<void> fetch_all(ObjectId object, std::vector<Extent> extents);
   // What comes behind a read, because its program reads forward.
   Task<void> fetch_ahead(ObjectId object, Extent extent);
   void follow_policy();

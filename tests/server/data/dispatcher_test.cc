@@ -151,6 +151,46 @@ TEST_F(DispatcherTest, AReadGivesItsTurnBackWhenTheStoreHasHandedOverItsBytes) {
   expect_empty();
 }
 
+// By its first turn, whatever the policy's quantum; small holes come along, since a device reads them sooner than it takes a request.
+TEST_F(DispatcherTest, ADeviceWithoutHeadsIsAskedForAllOfAListAtOnce) {
+  DispatcherLimits limits;
+  limits.fetch_at_once = true;
+  start(limits);
+  ASSERT_TRUE(simulation_.run(store_.truncate(kObject, 1_MiB))->ok());
+  add(false, {{0_B, 4_KiB}, {8_KiB, 4_KiB}, {100_KiB, 4_KiB}});
+  decide({Decision::dispatch(1, 6_KiB)});
+  run();
+  decide({Decision::dispatch(1)});
+  run();
+  EXPECT_EQ(store_.fetched, (std::vector<std::vector<Extent>>{{{0_B, 12_KiB}, {100_KiB, 4_KiB}}}));
+  add(false, 64_KiB);
+  add(true, {{0_B, 4_KiB}, {100_KiB, 4_KiB}});
+  decide({Decision::dispatch(2), Decision::dispatch(3)});
+  run();
+  EXPECT_EQ(store_.fetched.size(), 1U) << "neither what a kernel reads in one go nor what is written";
+  add(false, {{0_B, 12_MiB}});
+  decide({Decision::dispatch(4)});
+  run();
+  ASSERT_EQ(store_.fetched.size(), 2U);
+  EXPECT_EQ(store_.fetched.back(), (std::vector<Extent>{{0_B, 8_MiB}}));
+}
+
+TEST_F(DispatcherTest, ADiskWithHeadsAndMemoryAreNotAskedAhead) {
+  start();
+  add(false, {{0_B, 4_KiB}, {100_KiB, 4_KiB}});
+  decide({Decision::dispatch(1)});
+  run();
+  store_.told.in_memory = true;
+  DispatcherLimits limits;
+  limits.fetch_at_once = true;
+  start(limits);
+  added_ = 0;
+  add(false, {{0_B, 4_KiB}, {100_KiB, 4_KiB}});
+  decide({Decision::dispatch(1)});
+  run();
+  EXPECT_TRUE(store_.fetched.empty());
+}
+
 TEST_F(DispatcherTest, NoMoreThanSixteenReadsAreOnTheNetwork) {
   DispatcherLimits limits;
   limits.stall = 1_s;

@@ -91,6 +91,10 @@ class ScriptedStore final : public Store {
     co_await gate.wait();
     cold_objects.erase(object);
   }
+  Task<void> prefetch(ObjectId /*object*/, std::span<const Extent> extents) override {
+    fetched.emplace_back(extents.begin(), extents.end());
+    co_return;
+  }
   SharedObject share(ObjectId /*object*/) override {
     ++shares;
     return shared;
@@ -104,6 +108,7 @@ class ScriptedStore final : public Store {
   Event gate;
   Status failure;
   std::set<ObjectId> cold_objects;
+  std::vector<std::vector<Extent>> fetched;  // by prefetch
   SharedObject shared;
   WritableObject writable;
   MemoryStore memory;
