@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -27,7 +28,7 @@ struct Record {
   std::uint64_t bytes = 0;
   std::uint64_t runs = 0;
   std::uint64_t view_size = 0;  // 0: none, or too long to be sent whole
-  std::uint32_t refused = 0;
+  std::uint32_t refused = 0;    // or, afterwards, failed
   std::uint32_t rotational = 0;
   std::uint64_t call = 0;  // a DirectedCall's; that of rank 0 counts
   std::array<std::byte, kViewInRecord> view{};
@@ -61,7 +62,11 @@ class Call {
  private:
   [[nodiscard]] Toggle aggregate() const { return write_ ? options_.cb_write : options_.cb_read; }
   [[nodiscard]] Record own_record();
-  Task<Status> share_facts();
+  // `after`: the call has been made, and ended so on this rank. Nobody needs the views then.
+  Task<Status> share_facts(const Status* after = nullptr);
+  [[nodiscard]] bool anybody_refused() const;
+  [[nodiscard]] bool may_assume() const;
+  Task<Status> by_habit();
   [[nodiscard]] std::vector<RankFacts> facts_of_ranks() const;
   [[nodiscard]] Arrangement arrange() const;
   void direct();
@@ -95,14 +100,33 @@ Task<Status> Call::run() {
     if (status.ok()) status = co_await alone();
     co_return co_await agree(group_, std::move(status));
   }
+  if (may_assume() && access_.habit->assumes_own(write_)) co_return co_await by_habit();
   TUTTI_CO_TRY(co_await share_facts());
-  const bool refused =
-      std::any_of(records_.begin(), records_.end(), [](const Record& record) { return record.refused != 0; });
-  if (refused) co_return co_await agree(group_, access_.refused);
+  if (anybody_refused()) co_return co_await agree(group_, access_.refused);
   const Arrangement arrangement = arrange();
+  if (may_assume()) access_.habit->saw(write_, arrangement.own());
   if (!arrangement.aggregators.empty()) co_return co_await together(arrangement);
   if (plan_.directed()) direct();
   co_return co_await alone_in_turn(arrangement);
+}
+
+bool Call::anybody_refused() const {
+  return std::any_of(records_.begin(), records_.end(),
+                     [](const Record& record) { return record.refused != 0; });
+}
+
+// Hints that ask for aggregation get it from the first call on.
+bool Call::may_assume() const {
+  return access_.habit != nullptr && plan_.has_habits() && aggregate() == Toggle::automatic;
+}
+
+Task<Status> Call::by_habit() {
+  Status status = access_.refused;
+  if (status.ok()) status = co_await alone();
+  TUTTI_CO_TRY(co_await share_facts(&status));
+  if (anybody_refused()) co_return co_await agree(group_, std::move(status));
+  access_.habit->saw(write_, arrange().own());
+  co_return Status();
 }
 
 Record Call::own_record() {
@@ -125,18 +149,20 @@ Record Call::own_record() {
 }
 
 // One message from each rank: its record and, if the plan wants it, its bytes by slot.
-Task<Status> Call::share_facts() {
+Task<Status> Call::share_facts(const Status* after) {
   const auto ranks = static_cast<std::size_t>(group_.size());
-  const Record record = own_record();
+  Record record = own_record();
+  if (after != nullptr) record.refused = after->ok() ? 0 : 1;
+  const std::size_t size = after != nullptr ? offsetof(Record, view) : sizeof(record);
   std::vector<std::uint64_t> slots;
   if (plan_.wants_bytes_by_slot()) {
     for (const Bytes bytes : bytes_by_slot(range_, record.runs, file_.layout()))
       slots.push_back(bytes.count());
   }
   const auto told = std::as_bytes(std::span(slots));
-  std::vector<std::byte> mine(sizeof(record) + told.size());
-  std::memcpy(mine.data(), &record, sizeof(record));
-  std::copy(told.begin(), told.end(), mine.begin() + sizeof(record));
+  std::vector<std::byte> mine(size + told.size());
+  std::memcpy(mine.data(), &record, size);
+  std::copy(told.begin(), told.end(), mine.begin() + static_cast<std::ptrdiff_t>(size));
   std::vector<std::byte> all(ranks * mine.size());
   TUTTI_CO_TRY(co_await group_.allgather(mine, all));
   records_.resize(ranks);
@@ -144,8 +170,8 @@ Task<Status> Call::share_facts() {
   auto numbers = std::as_writable_bytes(std::span(by_slot_)).begin();
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const auto from = std::span(all).subspan(rank * mine.size(), mine.size());
-    std::memcpy(&records_[rank], from.data(), sizeof(record));
-    numbers = std::copy(from.begin() + sizeof(record), from.end(), numbers);
+    std::memcpy(&records_[rank], from.data(), size);
+    numbers = std::copy(from.begin() + static_cast<std::ptrdiff_t>(size), from.end(), numbers);
   }
   co_return Status();
 }

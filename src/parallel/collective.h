@@ -18,6 +18,7 @@
 #include "env/group.h"
 #include "layout/view.h"
 #include "parallel/agreement.h"
+#include "parallel/call_habit.h"
 #include "policy/collective/plan.h"
 
 namespace tutti {
@@ -51,6 +52,7 @@ struct FileAccess {
   ViewPointer declared;                // the same view as the file's servers know it; null: they do not
   std::int64_t data_offset = 0;        // in bytes of the view's data
   const DirectedCall* call = nullptr;  // of which it is part; null: of none
+  CallHabit* habit = nullptr;          // of collective calls of this file and group, on all ranks or on none
   // Collective calls only: not ok if this rank's arguments were refused. It then takes part without bytes,
   // and every rank gets this Status.
   Status refused;

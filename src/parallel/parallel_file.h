@@ -174,6 +174,7 @@ class ParallelFile {
   std::unique_ptr<OpenFile> file_;
   TermsPointer terms_;  // never null
   std::int64_t individual_ = 0;
+  CallHabit habit_;
   bool dirty_ = false;  // written or resized by this rank since the last flush
   Semaphore turn_;      // of collective calls
 };

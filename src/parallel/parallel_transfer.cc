@@ -83,6 +83,7 @@ Task<Result<Bytes>> ParallelFile::run(Begun begun) {
   access.declared = begun.terms->declared;
   access.data_offset = begun.offset * begun.terms->view.etype_size;
   access.refused = transfer.refused;
+  access.habit = &habit_;
   if (transfer.write) dirty_ = true;
   co_return co_await move(begun, std::move(access));
 }

@@ -18,7 +18,8 @@ struct Process {
   std::unique_ptr<SimClient> client;
   std::unique_ptr<OpenFile> file;
   std::unique_ptr<SimGroup> group;  // of collective calls
-  FileView view;                    // through which they are made
+  CallHabit habit;
+  FileView view;  // through which they are made
   std::uint64_t rank = 0;
   std::vector<std::uint64_t> places;  // in requests from the file's start; of tiles, from the process' own
   std::vector<std::byte> buffer;
@@ -211,6 +212,7 @@ Task<Status> Run::one_call(const ApplicationSpec& spec, Process& process, std::u
   access.type = FlatType::bytes(1);
   access.count = static_cast<std::int64_t>(spec.request.count());
   access.view = &process.view;
+  access.habit = &process.habit;
   access.data_offset = static_cast<std::int64_t>((spec.request * place).count());
   CollectiveOptions options;
   options.plan = spec.collective;

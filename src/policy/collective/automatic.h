@@ -17,6 +17,7 @@ class AutomaticPlan : public CollectivePlan {
   static constexpr std::uint64_t kSparse = 8;  // less than an eighth is wanted
 
   [[nodiscard]] std::string name() const override { return "auto"; }
+  [[nodiscard]] bool has_habits() const override { return true; }
   [[nodiscard]] bool wants_bytes_by_slot() const override { return true; }
   [[nodiscard]] Schedule schedule(const CollectiveFacts& facts) const override {
     return arrange(facts).aggregators;

@@ -15,8 +15,8 @@ double number(Bytes bytes) { return static_cast<double>(bytes.count()); }
 // Of requests that reach an idle server one after the other, so many of those that could continue each other do not: with
 // four at a time, 1.69 of three (docs/experiments.md).
 constexpr double kOutOfOrder = 0.56;
-// Jumps in any order are longer than those in one direction.
-constexpr double kFarther = 1.1;
+// Of several requests that it has at once a disk takes the nearest: jumps between them are shorter than one after the other.
+constexpr double kNearest = 0.6;
 // What a server's kernel reads ahead: within it, ranks may come in any order.
 constexpr double kReadAhead = 128 << 10;
 // Of what is written in smaller pieces between those of other ranks, a server reads the rest first.
@@ -158,7 +158,7 @@ std::vector<Prediction> predict(const CollectiveFacts& facts) {
   const double others = std::max(0.0, sums.ranks_of_slot - 1);
   const double apart = sums.gaps * machine.jump;
   const double in_any_order = sums.of_slot > kReadAhead ? machine.jump * kOutOfOrder : 0;
-  own += std::max(apart * kFarther, others * in_any_order);
+  own += std::max(apart * kNearest, others * in_any_order);
   if (facts.rotational && !facts.write && sums.interleaved)
     own += others * sums.of_slot / sums.ranks_of_slot / machine.device;
   own += named_own + machine.message * 2 * sums.own.windows + synchronized;
@@ -168,7 +168,7 @@ std::vector<Prediction> predict(const CollectiveFacts& facts) {
   // Contiguous domains: every server hears from as many helpers as its stripes are dealt to.
   const double stripes = sums.of_slot / number(facts.layout.stripe_size);
   const double heard = std::max(0.0, std::min(helpers, stripes) - 1);
-  const double two_phase = helped + std::max(apart * kFarther, heard * machine.jump * kOutOfOrder * rounds) +
+  const double two_phase = helped + std::max(apart * kNearest, heard * machine.jump * kOutOfOrder * rounds) +
                            passed_on((ranks - 1) / ranks) + machine.message * 2 * rounds;
   const double cyclic = helped + apart + passed_on((ranks - 1) / ranks) + machine.message * 2 * rounds;
 
@@ -179,7 +179,7 @@ std::vector<Prediction> predict(const CollectiveFacts& facts) {
     const double beside = std::ceil(sums.ranks_of_slot / groups) - 1;  // of the same group
     resonant += served_own + named_own + machine.message * 2 * (sums.own.windows - 1) +
                 (groups - 1) * (machine.step + 200e-6) +
-                std::max(apart * (beside > 0 ? kFarther : 1), groups * beside * in_any_order);
+                std::max(apart * (beside > 0 ? kNearest : 1), groups * beside * in_any_order);
   } else {
     resonant += apart + helped + passed_on(moved_by_agents(facts)) + machine.message * 2 * (rounds - 1);
   }

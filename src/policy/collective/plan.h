@@ -74,6 +74,9 @@ struct Arrangement {
   bool serialized = false;      // a rank tells the next when it is done, not when it has sent
   Nanos delay;                  // from sending to telling
   std::string reason;           // for the log: what a plan that chooses has predicted and chosen
+
+  // Every rank moves its own bytes when it likes.
+  [[nodiscard]] bool own() const { return aggregators.empty() && turns.empty(); }
 };
 
 class CollectivePlan {
@@ -87,6 +90,9 @@ class CollectivePlan {
   [[nodiscard]] virtual std::string name() const = 0;
   // The schedule is empty whatever the ranks want: then they need not tell each other.
   [[nodiscard]] virtual bool always_independent() const { return false; }
+  // Whether the ranks may take the next call to be like the last ones, and see only afterwards whether it was: for a plan that is chosen
+  // to be fast, not to be followed to the letter.
+  [[nodiscard]] virtual bool has_habits() const { return false; }
   // Whether schedule() looks at RankFacts::bytes_by_slot, which costs every rank some time to count.
   [[nodiscard]] virtual bool wants_bytes_by_slot() const { return false; }
   // Whether an empty schedule is to be carried out as one call that each server serves in the order of its own disk.
