@@ -18,6 +18,7 @@ struct Rank {
   std::unique_ptr<SimClient> client;
   std::unique_ptr<SimGroup> group;
   std::unique_ptr<OpenFile> file;
+  CallHabit habit;
   FileView view;
   NaiveType filetype;
   TypePair memory_type;
@@ -34,6 +35,7 @@ struct Rank {
     made.view = &view;
     if (!view.contiguous() && view.validate(false).ok()) made.declared = file->declare(view);
     made.data_offset = data_offset;
+    made.habit = &habit;
     return made;
   }
   [[nodiscard]] std::int64_t bytes() const { return memory_type.flat.size() * count; }
