@@ -152,6 +152,21 @@ Task<Result<ReadResult>> ChecksumStore::read(ObjectId object, std::span<const Ex
   co_return *got;
 }
 
+Task<void> ChecksumStore::prefetch(ObjectId object, std::span<const Extent> extents) {
+  std::vector<Extent> blocks;
+  for (const Extent& each : extents) {
+    if (each.length == Bytes()) continue;
+    const Bytes begin = block_offset(block_of(each.offset));
+    const Bytes end = block_offset(block_end(each));
+    if (!blocks.empty() && begin >= blocks.back().offset && begin <= blocks.back().end()) {
+      blocks.back().length = std::max(blocks.back().end(), end) - blocks.back().offset;
+    } else {
+      blocks.push_back({begin, end - begin});
+    }
+  }
+  co_await data_.prefetch(object, blocks);
+}
+
 std::vector<Extent> ChecksumStore::missing(ObjectSums& sums, std::span<const Extent> extents,
                                            Bytes length) const {
   std::vector<Extent> rest;

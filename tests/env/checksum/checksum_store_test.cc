@@ -346,6 +346,25 @@ TEST_F(ChecksumStoreTest, WritersAndReadersOfTheSameBlocksAtTheSameTimeAreNotRot
   EXPECT_EQ(verify().rotten.size(), 1U);
 }
 
+Task<Status> fetch(Store& store, std::vector<Extent> extents) {
+  co_await store.prefetch(kObject, extents);
+  co_return Status();
+}
+
+// Otherwise the rest of each is read one by one when it is checked.
+TEST_F(ChecksumStoreTest, WholeBlocksAreFetchedAhead) {
+  DeviceStore device(clock_, data_, std::make_unique<SsdModel>(), *make_io_scheduler("deadline"), {});
+  ChecksumStore store(clock_, device, sums_, {});
+  ASSERT_TRUE(run(store.open()).ok());
+  ASSERT_TRUE(run(write_bytes(store, kObject, 0_B, pattern(256 << 10, 1))).ok());
+  ASSERT_TRUE(run(store.sync(kObject)).ok());
+  device.drop_caches();
+  ASSERT_TRUE(run(fetch(store, {{70_KiB, 4_KiB}, {100_KiB, 4_KiB}, {150_KiB, 1_B}})).ok());
+  const Bytes hit = device.statistics().hit;
+  ASSERT_TRUE(run(read_bytes(device, kObject, 64_KiB, 128_KiB)).ok());
+  EXPECT_EQ(device.statistics().hit - hit, 128_KiB);
+}
+
 // Random work with stops of every kind. Without a flipped bit nothing is ever called rotten; and with one, no read
 // gives it out.
 class ChecksumStoreSeeds : public ChecksumStoreTest, public testing::WithParamInterface<std::uint64_t> {
