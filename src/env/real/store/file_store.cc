@@ -16,6 +16,7 @@
 #include <limits>
 #include <utility>
 
+#include "env/combine.h"
 #include "env/real/network/shared_descriptor.h"
 #include "env/real/store/buffer_pool.h"
 #include "env/real/store/change_marks.h"
@@ -78,7 +79,9 @@ class FileStore::Impl {
   Task<Status> remove(ObjectId object);
   Result<std::optional<Bytes>> length(ObjectId object);
   Result<std::optional<Bytes>> next_data(ObjectId object, Bytes offset);
-  void prefetch(ObjectId object, std::span<const Extent> extents);
+  Task<void> prefetch(ObjectId object, std::span<const Extent> extents);
+  [[nodiscard]] static bool seem_in_memory(const ObjectFile& file, std::span<const Extent> extents);
+  Task<int> fetch(std::shared_ptr<ObjectFile> file, Extent extent);
   Result<std::optional<Bytes>> locate(ObjectId object, Bytes offset);
   std::optional<DeviceStretch> probe(ObjectId object, Extent extent);
   Task<Result<std::vector<ObjectId>>> list();
@@ -541,15 +544,33 @@ Result<std::optional<Bytes>> FileStore::Impl::next_data(ObjectId object, Bytes o
   return std::optional(Bytes(static_cast<std::uint64_t>(found)));
 }
 
-// The kernel reads what is not in its page cache while this returns at once.
-void FileStore::Impl::prefetch(ObjectId object, std::span<const Extent> extents) {
-  if (directory_.on_tmpfs()) return;
+// By a byte of the first, of the middle and of the last extent: to look at each costs as much as to ask for it in vain.
+bool FileStore::Impl::seem_in_memory(const ObjectFile& file, std::span<const Extent> extents) {
+  std::byte byte{};
+  const auto here = [&](Bytes at) {
+    return !would_wait(read_at(file.fd.get(), {&byte, 1}, at.count(), RWF_NOWAIT));
+  };
+  return here(extents.front().offset) && here(extents[extents.size() / 2].offset) &&
+         here(extents.back().end() - 1_B);
+}
+
+Task<int> FileStore::Impl::fetch(std::shared_ptr<ObjectFile> file, Extent extent) {
+  if (uring_ != nullptr)
+    co_return co_await uring_->fetch(file->fd.get(), extent.offset.count(), extent.length.count(), file);
+  co_return ::posix_fadvise(file->fd.get(), static_cast<off_t>(extent.offset.count()),
+                            static_cast<off_t>(extent.length.count()), POSIX_FADV_WILLNEED);
+}
+
+// The kernel reads what is not in its page cache. To begin that takes it milliseconds for a long list: not here, but in a thread of its
+// own.
+Task<void> FileStore::Impl::prefetch(ObjectId object, std::span<const Extent> extents) {
+  if (directory_.on_tmpfs() || extents.empty()) co_return;
   const Result<std::shared_ptr<ObjectFile>> file = files_.open(object, false);
-  if (!file.ok() || *file == nullptr) return;
-  for (const Extent& extent : extents) {
-    ::posix_fadvise((*file)->fd.get(), static_cast<off_t>(extent.offset.count()),
-                    static_cast<off_t>(extent.length.count()), POSIX_FADV_WILLNEED);
-  }
+  if (!file.ok() || *file == nullptr || seem_in_memory(**file, extents)) co_return;
+  std::vector<Task<int>> begun;
+  begun.reserve(extents.size());
+  for (const Extent& extent : extents) begun.push_back(fetch(*file, extent));
+  co_await when_all(std::move(begun));  // what fails is read later, as if nobody had asked
 }
 
 // Where the byte lies, and how much from it on lies in one piece; nothing if that is not known (yet).
@@ -656,8 +677,7 @@ Task<Result<std::optional<Bytes>>> FileStore::next_data(ObjectId object, Bytes o
   co_return impl_->next_data(object, offset);
 }
 Task<void> FileStore::prefetch(ObjectId object, std::span<const Extent> extents) {
-  impl_->prefetch(object, extents);
-  co_return;
+  return impl_->prefetch(object, extents);
 }
 std::optional<DeviceStretch> FileStore::probe(ObjectId object, Extent extent, bool /*write*/) {
   return impl_->probe(object, extent);

@@ -98,6 +98,13 @@ Uring::Awaiter Uring::fsync(int fd, bool data_only, std::shared_ptr<void> kept) 
   return start(entry, std::move(kept));
 }
 
+Uring::Awaiter Uring::fetch(int fd, std::uint64_t offset, std::uint64_t length, std::shared_ptr<void> kept) {
+  io_uring_sqe* entry = next_entry();
+  if (entry != nullptr)
+    io_uring_prep_fadvise(entry, fd, offset, static_cast<off_t>(clamp_length(length)), POSIX_FADV_WILLNEED);
+  return start(entry, std::move(kept));
+}
+
 Uring::Awaiter Uring::stat(std::string path) {
   struct Question {
     std::string path;

@@ -64,6 +64,8 @@ class Uring {
   Awaiter write(int fd, std::span<const std::byte> from, std::uint64_t offset, std::shared_ptr<void> kept);
   // Brings the inode into memory; what it says is thrown away.
   Awaiter stat(std::string path);
+  // The kernel begins to read into its page cache.
+  Awaiter fetch(int fd, std::uint64_t offset, std::uint64_t length, std::shared_ptr<void> kept);
   Awaiter fsync(int fd, bool data_only, std::shared_ptr<void> kept);
 
  private:
