@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "env/combine.h"
+#include "policy/collective/sieve.h"
 #include "policy/orchestra/options.h"
 #include "server/data/era.h"
 #include "server/data/status_reply.h"
@@ -17,21 +18,6 @@ constexpr Bytes kOneFetch = 128_KiB;
 constexpr Bytes kMostFetched = 8_MiB;
 // A hole that is read sooner than a device takes one more request.
 constexpr Bytes kHole = 16_KiB;
-
-// What to ask a device for: the extents, and the small holes between them.
-std::vector<Extent> stretches(std::span<const Extent> extents) {
-  std::vector<Extent> joined;
-  for (const Extent& each : extents) {
-    if (!joined.empty() && each.offset >= joined.back().offset &&
-        each.offset <= joined.back().end() + kHole) {
-      Extent& last = joined.back();
-      last.length = std::max(last.end(), each.end()) - last.offset;
-    } else if (each.length > 0_B) {
-      joined.push_back(each);
-    }
-  }
-  return joined;
-}
 
 // Whether each begins where the one before ends, or later.
 bool ascending(std::span<const Extent> extents) {
@@ -340,8 +326,9 @@ Task<Status> Dispatcher::move_bytes(Turn& turn, std::span<const Extent> extents)
   Sink& sink = held ? static_cast<Sink&>(reply) : client;
   const bool many = transfer.extents.size() > 1 || transfer.length > kOneFetch;
   if (limits_.fetch_at_once && !traits_.in_memory && many && turn.begin == 0_B)
-    scope_.spawn(fetch_all(transfer.object,
-                           stretches(slice(transfer.extents, 0_B, std::min(transfer.length, kMostFetched)))));
+    scope_.spawn(fetch_all(transfer.object, join_over_holes(slice(transfer.extents, 0_B,
+                                                                  std::min(transfer.length, kMostFetched)),
+                                                            kHole, Bytes::max())));
   const Result<ReadResult> got = co_await store_.read(transfer.object, extents, sink);
   if (got.code() == Code::corrupt) co_await find_rot(transfer, extents);
   if (!got.ok()) co_return got.status();

@@ -284,74 +284,63 @@ TEST_F(TcpListening, NamesAreLookedUp) {
   expect_alive();
 }
 
-// One client that awaits bytes on more connections than it lets send at the same time.
-TEST_F(TcpListening, WhoIsHeldSendsWhenItIsGranted) {
-  options_.grants_quiet = 3600_s;
-  start();
-  std::vector<std::byte> memory(64 << 10);
-  const Segment segment{reinterpret_cast<std::uint64_t>(memory.data()), memory.size()};
-  std::vector<std::unique_ptr<Connection>> clients;
-  std::vector<std::unique_ptr<Connection>> servers;
-  std::vector<std::uint64_t> regions;
-  for (std::size_t i = 0; i <= ReadGrants::kFirst; ++i) {
-    auto client = connect(*network_);
-    ASSERT_TRUE(client.ok());
-    clients.push_back(std::move(*client));
-    auto server = loop_.run(listener_->accept());
-    ASSERT_TRUE(server.ok());
-    servers.push_back(std::move(*server));
-    regions.push_back(clients.back()->expose({&segment, 1}, Access::write));
+// One client that awaits bytes on more connections than it lets send at the same time: the last server is held.
+class HeldServer : public TcpListening {
+ protected:
+  void await_from_all(Nanos quiet) {
+    options_.grants_quiet = quiet;
+    start();
+    for (std::size_t i = 0; i <= ReadGrants::kFirst; ++i) {
+      auto client = connect(*network_);
+      ASSERT_TRUE(client.ok());
+      clients_.push_back(std::move(*client));
+      auto server = loop_.run(listener_->accept());
+      ASSERT_TRUE(server.ok());
+      servers_.push_back(std::move(*server));
+      regions_.push_back(expose());
+    }
   }
-  Connection& client = *clients.back();
-  Connection& server = *servers.back();
-  const auto until_heard = [&](std::uint64_t id) {
-    ASSERT_TRUE(client.send(kType, id, {}).ok());
-    EXPECT_EQ(loop_.run(receive_copy(server)).id, id);
-  };
-  until_heard(1);
-  const std::vector<std::byte> bytes(memory.size(), std::byte{7});
-  const std::span<const std::byte> from = bytes;
-  const auto push = [&](std::uint64_t region) -> Task<Status> {
+  std::uint64_t expose() { return clients_.back()->expose({&segment_, 1}, Access::write); }
+  void until_heard(std::uint64_t id) {
+    ASSERT_TRUE(clients_.back()->send(kType, id, {}).ok());
+    EXPECT_EQ(loop_.run(receive_copy(*servers_.back())).id, id);
+  }
+  Task<Status> push(std::uint64_t region) {
     Region to;
     to.id = region;
-    co_return co_await server.push(from, to, 0_B);
-  };
-  EXPECT_EQ(loop_.run(with_timeout(loop_.clock(), 20_ms, push(regions.back()), "push")).code(),
+    co_return co_await servers_.back()->push(from_, to, 0_B);
+  }
+
+  std::vector<std::byte> memory_ = std::vector<std::byte>(64 << 10);
+  Segment segment_{reinterpret_cast<std::uint64_t>(memory_.data()), memory_.size()};
+  std::vector<std::byte> bytes_ = std::vector<std::byte>(memory_.size(), std::byte{7});
+  std::span<const std::byte> from_ = bytes_;
+  std::vector<std::unique_ptr<Connection>> clients_;
+  std::vector<std::unique_ptr<Connection>> servers_;
+  std::vector<std::uint64_t> regions_;
+};
+
+TEST_F(HeldServer, SendsWhenItIsGranted) {
+  await_from_all(3600_s);
+  until_heard(1);
+  EXPECT_EQ(loop_.run(with_timeout(loop_.clock(), 20_ms, push(regions_.back()), "push")).code(),
             Code::timed_out);
-  const std::uint64_t second = client.expose({&segment, 1}, Access::write);
-  clients.front()->withdraw(regions.front());
+  const std::uint64_t second = expose();
+  clients_.front()->withdraw(regions_.front());
   until_heard(2);
   // In whatever order it likes.
   EXPECT_TRUE(loop_.run(push(second)).ok());
-  EXPECT_TRUE(loop_.run(push(regions.back())).ok());
+  EXPECT_TRUE(loop_.run(push(regions_.back())).ok());
 }
 
 // The others were stopped before they sent anything.
-TEST_F(TcpListening, WhoIsHeldSendsWhenNobodyElseDoes) {
-  options_.grants_quiet = 1_ms;
-  start();
-  std::vector<std::byte> memory(64 << 10);
-  const Segment segment{reinterpret_cast<std::uint64_t>(memory.data()), memory.size()};
-  std::vector<std::unique_ptr<Connection>> clients;
-  std::vector<std::unique_ptr<Connection>> servers;
-  Region last;
-  for (std::size_t i = 0; i <= ReadGrants::kFirst; ++i) {
-    auto client = connect(*network_);
-    ASSERT_TRUE(client.ok());
-    clients.push_back(std::move(*client));
-    auto server = loop_.run(listener_->accept());
-    ASSERT_TRUE(server.ok());
-    servers.push_back(std::move(*server));
-    last.id = clients.back()->expose({&segment, 1}, Access::write);
-  }
-  ASSERT_TRUE(clients.back()->send(kType, 1, {}).ok());
-  EXPECT_EQ(loop_.run(receive_copy(*servers.back())).id, 1U);
-  const std::vector<std::byte> bytes(memory.size(), std::byte{7});
-  const std::span<const std::byte> from = bytes;
+TEST_F(HeldServer, SendsWhenNobodyElseDoes) {
+  await_from_all(1_ms);
+  until_heard(1);
   Scope scope(loop_.executor());
   const auto hear = [](Connection& server) -> Task<void> { (co_await server.receive()).status().ignore(); };
-  scope.spawn(hear(*servers.back()));
-  EXPECT_TRUE(loop_.run(servers.back()->push(from, last, 0_B)).ok());
+  scope.spawn(hear(*servers_.back()));
+  EXPECT_TRUE(loop_.run(push(regions_.back())).ok());
 }
 
 TEST_F(TcpListening, WhoIsHeldIsToldWhenNothingIsAwaited) {
