@@ -327,14 +327,67 @@ TEST(WindowPolicy, WritesMayHaveABudgetOfTheirOwn) {
   EXPECT_EQ(read.quantum, 64_KiB);
 }
 
+// Serves reads of 1 MiB, each quantum in the time that a device of `rate` bytes a second takes. How many are started at once then, and how
+// long their turns are.
+std::pair<std::size_t, Bytes> started_at_once(const std::string& policy_text, double rate) {
+  const auto policy = make(policy_text);
+  Nanos now;
+  std::uint64_t id = 0;
+  for (int i = 0; i < 16; ++i) {
+    policy->add(make_request(++id, 1, kSomeDay, 1_MiB), now);
+    for (Bytes left = 1_MiB; left > 0_B;) {
+      const Decision decision = policy->next(now);
+      const Bytes served = std::min(left, decision.quantum);
+      now += Nanos(static_cast<std::int64_t>(static_cast<double>(served.count()) / rate * 1e9));
+      left -= served;
+      policy->served(id, served, left == 0_B, now);
+    }
+  }
+  std::pair<std::size_t, Bytes> started;
+  for (int i = 0; i < 32; ++i) policy->add(make_request(++id, 1, kSomeDay, 1_MiB), now);
+  for (Decision next = policy->next(now); next.kind == Decision::Kind::dispatch; next = policy->next(now)) {
+    ++started.first;
+    started.second = next.quantum;
+  }
+  return started;
+}
+
+TEST(WindowPolicy, AsManyBytesAreInServiceAsTheDeviceReadsInAMillisecond) {
+  EXPECT_EQ(started_at_once("window", 500e6), std::pair(std::size_t{4}, 256_KiB));  // 1 MiB is more
+  EXPECT_EQ(started_at_once("window", 2.6e9), std::pair(std::size_t{10}, 256_KiB));
+  EXPECT_EQ(started_at_once("window;budget=1MiB", 2.6e9), std::pair(std::size_t{4}, 256_KiB));
+}
+
+TEST(WindowPolicy, TurnsOfReadsThatTakeNoTimeAreLong) {
+  const auto [started, turn] = started_at_once("window", 1e18);
+  EXPECT_EQ(started, 16U);
+  EXPECT_EQ(turn, Bytes(2'000'000));
+  EXPECT_EQ(started_at_once("window;quantum=256KiB", 1e18).second, 256_KiB);
+  EXPECT_EQ(started_at_once(for_device("window", true), 1e18).second, 256_KiB);
+}
+
+TEST(WindowPolicy, ADeviceThatHasBecomeSlowerGetsLessAtOnce) {
+  ServiceRate rate;
+  const auto read = [&rate](Nanos took) {
+    rate.began(1_s);
+    rate.ended(1_MiB, 1_s + took);
+  };
+  read(1_ms);
+  EXPECT_EQ(rate.in(1_ms), 1_MiB);
+  read(10_ms);
+  EXPECT_NEAR(static_cast<double>(rate.in(1_ms).count()), 104857.6, 1);
+  read(1_ms);  // believed by half
+  EXPECT_NEAR(static_cast<double>(rate.in(1_ms).count()), 576716.8, 1);
+}
+
 TEST(WindowPolicy, WhatIsNotSaidFollowsTheDevice) {
   EXPECT_EQ(for_device("window", false), "window");
-  EXPECT_EQ(
-      for_device("window", true),
-      "window;adaptive=true;interval=256;dispatch_depth=31;budget=256KiB;small=64KiB;write_budget=4MiB");
+  EXPECT_EQ(for_device("window", true),
+            "window;adaptive=true;interval=256;dispatch_depth=31;budget=256KiB;small=64KiB;write_budget=4MiB;"
+            "quantum_time=0");
   EXPECT_EQ(for_device("window;adaptive=false", false), "window;adaptive=false;interval=250");
   EXPECT_EQ(for_device("window;interval=512;budget=1MiB", true),
-            "window;interval=512;budget=1MiB;dispatch_depth=31;small=64KiB;write_budget=4MiB");
+            "window;interval=512;budget=1MiB;dispatch_depth=31;small=64KiB;write_budget=4MiB;quantum_time=0");
   EXPECT_EQ(for_device("fcfs", true), "fcfs");
   EXPECT_TRUE(make_request_policy(for_device("window", true)).ok());
 }
@@ -348,8 +401,9 @@ TEST(WindowPolicy, AGivenIntervalIsFixedUnlessToldOtherwise) {
 TEST(WindowPolicy, ReadsAndPrintsItsParameters) {
   EXPECT_EQ(make("window")->name(),
             "window;interval=8;adaptive=true;min_interval=4;max_interval=1024;rounds=2;dispatch_depth=16;"
-            "budget=1048576;small=0;write_budget=0;quantum=262144;order=classes;period=8192;load=operations;"
-            "patience=4;unit=1048576");
+            "budget=1048576;small=0;write_budget=0;quantum=262144;order=classes;budget_time=1000;quantum_"
+            "time=40;period="
+            "8192;load=operations;patience=4;unit=1048576");
   for (const char* text :
        {"window;interval=250;dispatch_depth=4;budget=524288;small=0;write_budget=0;quantum=max;order=rotated;"
         "period=500",

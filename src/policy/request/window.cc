@@ -55,7 +55,7 @@ void WindowPolicy::add(const QueuedRequest& request, Nanos now) {
   note_crossovers(group.rank);
 }
 
-Decision WindowPolicy::next(Nanos /*now*/) {
+Decision WindowPolicy::next(Nanos now) {
   if (in_service_.size() >= options_.dispatch_depth) return Decision::idle();
   while (!heads_.empty()) {
     const Lane lane = heads_.top();
@@ -63,7 +63,7 @@ Decision WindowPolicy::next(Nanos /*now*/) {
       block(lane);
       continue;
     }
-    return fits(lane) ? start(lane) : Decision::idle();
+    return fits(lane) ? start(lane, now) : Decision::idle();
   }
   return Decision::idle();
 }
@@ -76,14 +76,21 @@ bool WindowPolicy::conflicts(Lane lane) const {
 
 bool WindowPolicy::fits(Lane lane) const {
   const bool write = lanes_.claim_of_head(lane).write;
-  return in_service_.empty() ||
-         in_flight_ < (options_.apart(write) ? options_.write_budget : options_.budget);
+  if (in_service_.empty()) return true;
+  if (options_.apart(write)) return in_flight_ < options_.write_budget;
+  return in_flight_ < std::max(options_.budget, rate_.in(options_.budget_time));
 }
 
-Decision WindowPolicy::start(Lane lane) {
+Bytes WindowPolicy::turn_of(bool write) const {
+  if (options_.apart(write)) return options_.write_budget;
+  return write ? options_.quantum : std::max(options_.quantum, rate_.in(options_.quantum_time));
+}
+
+Decision WindowPolicy::start(Lane lane, Nanos now) {
   const Sweeps::Claim claim = lanes_.claim_of_head(lane);
   const std::uint64_t id = lanes_.take(lane);
-  const Bytes quantum = options_.apart(claim.write) ? options_.write_budget : options_.quantum;
+  const Bytes quantum = turn_of(claim.write);
+  if (!claim.write) rate_.began(now);
   const Bytes bytes = claim.length > options_.small ? std::min(quantum, claim.left) : Bytes();
   in_service_.push_back({id, lane, groups_[lane].rank, claim, bytes, false});
   in_flight_ += bytes;
@@ -92,12 +99,13 @@ Decision WindowPolicy::start(Lane lane) {
   return Decision::dispatch(id, quantum);
 }
 
-WindowPolicy::Lane WindowPolicy::end_service(std::uint64_t id) {
+WindowPolicy::Lane WindowPolicy::end_service(std::uint64_t id, Bytes bytes, Nanos now) {
   const auto found =
       std::find_if(in_service_.begin(), in_service_.end(), [id](const auto& each) { return each.id == id; });
   assert(found != in_service_.end());
   const Lane lane = found->lane;
   in_flight_ -= found->bytes;
+  if (!found->claim.write) rate_.ended(bytes, now);
   *found = in_service_.back();
   in_service_.pop_back();
   return lane;
@@ -105,7 +113,7 @@ WindowPolicy::Lane WindowPolicy::end_service(std::uint64_t id) {
 
 void WindowPolicy::served(std::uint64_t id, Bytes bytes, bool finished, Nanos now) {
   measure(now);
-  const Lane lane = end_service(id);
+  const Lane lane = end_service(id, bytes, now);
   if (finished) {
     grid_.finished();
     lanes_.forget(id);

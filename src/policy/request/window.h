@@ -22,6 +22,7 @@
 #include "policy/request/flat_map.h"
 #include "policy/request/indexed_heap.h"
 #include "policy/request/policy.h"
+#include "policy/request/service_rate.h"
 #include "policy/request/sweeps.h"
 #include "policy/request/window_grid.h"
 #include "policy/request/window_loads.h"
@@ -70,9 +71,11 @@ class WindowPolicy : public RequestPolicy {
   [[nodiscard]] bool conflicts(Lane lane) const;
   // Whether the head of the lane may be started beside those in service.
   [[nodiscard]] bool fits(Lane lane) const;
-  Decision start(Lane lane);
-  // Removes it from those in service.
-  Lane end_service(std::uint64_t id);
+  // How many bytes of such a request may be served before it is asked again.
+  [[nodiscard]] Bytes turn_of(bool write) const;
+  Decision start(Lane lane, Nanos now);
+  // Removes it from those in service, of which so many bytes were served.
+  Lane end_service(std::uint64_t id, Bytes bytes, Nanos now);
   void block(Lane lane);
   void unblock(Lane lane);
   void note_crossovers(const WindowRank& arrived);
@@ -89,6 +92,7 @@ class WindowPolicy : public RequestPolicy {
   std::vector<Lane> blocked_;                  // lanes whose head waits for one in service
   std::vector<InService> in_service_;          // at most dispatch_depth
   Bytes in_flight_;                            // of those in service
+  ServiceRate rate_;                           // of reads
   PolicyCounters counters_;
 };
 

@@ -48,6 +48,7 @@ std::string for_device(std::string_view policy, bool rotational) {
     otherwise("budget", "256KiB");
     otherwise("small", "64KiB");
     otherwise("write_budget", "4MiB");
+    otherwise("quantum_time", "0");
   }
   return text;
 }
@@ -81,6 +82,13 @@ Result<WindowOptions> read_window_options(const Parameters& parameters) {
        [&](std::uint64_t rounds) { options.rounds = rounds; });
   take(parameters.bytes("quantum", options.quantum, 4_KiB),
        [&](Bytes quantum) { options.quantum = quantum; });
+  const auto time = [&](std::string_view key, std::string_view instead, std::uint64_t otherwise,
+                        Nanos& into) {
+    take(parameters.number(key, parameters.has(instead) ? 0 : otherwise, 0, 1'000'000),
+         [&](std::uint64_t us) { into = Nanos(static_cast<std::int64_t>(us) * 1000); });
+  };
+  time("budget_time", "budget", 1000, options.budget_time);
+  time("quantum_time", "quantum", 40, options.quantum_time);
   take(parameters.choice("request_clock", 0, kClocks),
        [&](std::size_t clock) { options.request_clock = static_cast<WindowOptions::RequestClock>(clock); });
   take(parameters.choice("order", static_cast<std::size_t>(options.order), kOrders),
@@ -119,6 +127,10 @@ std::string window_name(const WindowOptions& options) {
                       options.dispatch_depth, size(options.budget), size(options.small),
                       size(options.write_budget), size(options.quantum),
                       kOrders.at(static_cast<std::size_t>(options.order)));
+  if (options.budget_time > Nanos())
+    name += fmt::format(";budget_time={}", options.budget_time.count() / 1000);
+  if (options.quantum_time > Nanos())
+    name += fmt::format(";quantum_time={}", options.quantum_time.count() / 1000);
   if (options.in_turns()) name += fmt::format(";period={}", options.period.millis());
   if (options.by_size()) {
     name += fmt::format(";load={};patience={};unit={}", kLoads.at(static_cast<std::size_t>(options.load)),

@@ -18,6 +18,8 @@
 //                   arrive that ranks before one in service: a crossover, counted in counters().
 //   budget          nothing is started beside so many bytes in service: enough to keep a device busy, so that large
 //                   requests follow each other in rank instead of sharing the device. 256KiB on rotating disks, else 1MiB.
+//   budget_time     us: or so many bytes as the device reads in this time, if that is more: 1MiB does not fill the fastest. 1000, and
+//                   0 (never) if a budget is given, as on rotating disks.
 //   small           requests of at most so many bytes do not count in the budget: 64KiB on rotating disks, where they are a
 //                   seek and little more, and a disk that has many to choose from saves half of the seeks; else 0.
 //   write_budget    instead of budget and quantum for writes, unless it is 0. 4MiB on rotating disks: a disk takes writes into
@@ -26,6 +28,8 @@
 //                   that is not finished competes again with its old priority. So one that ranks higher and comes late
 //                   waits for budget and quantum at most, not for whole requests. Less than the kernel's read-ahead window
 //                   (128 KiB) leaves a fast device waiting.
+//   quantum_time    us: the same for the quantum of reads. From memory the network alone takes time, and with short turns all servers
+//                   would send to one client at a time. 40, and 0 (never) if a quantum is given, and on rotating disks.
 //   order           which application goes first within a window:
 //     id              the paper's: the smallest id. Administrators can set precedence, but low ids win each window.
 //     classes         the default: by load in powers of two, the least first, and in fair turns among applications of one
@@ -78,6 +82,8 @@ struct WindowOptions {
   Bytes small;
   Bytes write_budget;
   Bytes quantum = 256_KiB;
+  Nanos budget_time;
+  Nanos quantum_time;
   Order order = Order::classes;
   Nanos period = 8192_ms;
   Within within = Within::offset;
@@ -97,9 +103,10 @@ struct WindowOptions {
 
 // The keys that read_window_options() knows.
 inline constexpr std::string_view kWindowParameters[] = {
-    "interval", "request_clock", "dispatch_depth", "budget",       "small", "write_budget",
-    "quantum",  "order",         "period",         "within",       "load",  "patience",
-    "unit",     "adaptive",      "min_interval",   "max_interval", "rounds"};
+    "interval",     "request_clock", "dispatch_depth", "budget",      "small",
+    "write_budget", "quantum",       "order",          "period",      "within",
+    "load",         "patience",      "unit",           "adaptive",    "min_interval",
+    "max_interval", "rounds",        "budget_time",    "quantum_time"};
 Result<WindowOptions> read_window_options(const Parameters& parameters);
 // "window;interval=1000;...": what read_window_options() makes the same options of.
 std::string window_name(const WindowOptions& options);
