@@ -49,7 +49,7 @@ Task<Result<Bytes>> DeviceStore::length_of(ObjectId object) {
   const Result<std::optional<Bytes>> length = co_await inner_.length(object);
   if (!length.ok()) co_return length.status();
   if (!*length) co_return Bytes();
-  state(object)->length = **length;
+  state(object)->length = state(object)->stored = **length;
   // A file that exists lies there at its full length.
   if (options_.placement.packed) placement_.place_whole(object, **length);
   co_return **length;
@@ -353,6 +353,7 @@ Task<void> DeviceStore::take_over(ObjectId object, Extent extent, Bytes old_leng
   cache_.write(range, clock_.now());
   if (writes_through()) {
     cache_.clean(range);
+    state->stored = std::max(state->stored, offset + length);
     co_return co_await device_io(object, offset, offset + length, true, false, stream);
   }
   if (should_flush()) {
@@ -363,14 +364,14 @@ Task<void> DeviceStore::take_over(ObjectId object, Extent extent, Bytes old_leng
   co_await throttle();
 }
 
-// A page that is written in part, and held something before, has to be read first.
+// A page that is written in part, and that the device may have, has to be read first.
 Task<void> DeviceStore::read_partial_pages(ObjectId object, Bytes offset, Bytes length, Bytes old_length,
                                            Stream stream) {
   const Bytes end = offset + length;
   for (const Bytes edge : {offset, end}) {
     if (edge.count() % kCachePage == 0) continue;
     const std::uint64_t page = edge.count() / kCachePage;
-    if (page * kCachePage >= old_length.count()) continue;
+    if (page * kCachePage >= std::min(old_length, state(object)->stored).count()) continue;
     if (edge == end && old_length <= end && offset.count() <= page * kCachePage)
       continue;  // all of it is new
     while (cache_.look(object, page, 1).state != PageCache::State::present) {
@@ -427,6 +428,7 @@ Task<void> DeviceStore::flush_loop() {
 void DeviceStore::start_write_back(const ObjectRef& state, const PageCache::Range& range, bool background) {
   writing_back_ += Bytes(range.count * kCachePage);
   ++state->writing_back;
+  state->stored = std::max(state->stored, Bytes((range.first + range.count) * kCachePage));
   scope_.spawn(write_back(state, range, background));
 }
 

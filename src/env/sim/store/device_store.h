@@ -115,6 +115,7 @@ class DeviceStore final : public Store {
     std::size_t writing_back = 0;
     Event written;                      // set when writing_back falls to 0
     std::optional<Bytes> length;        // known only if set
+    Bytes stored;                       // what the device has ends here or before: beyond it are holes
     bool inode = false;                 // in memory
     std::shared_ptr<Event> inode_read;  // under way
   };

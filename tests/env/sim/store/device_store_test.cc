@@ -189,6 +189,18 @@ TEST_F(DeviceStoreTest, PartialPageOfOldDataIsReadBeforeItIsWritten) {
   EXPECT_EQ(write(1, 2_MiB + Bytes(100), Bytes(10)), Nanos());
 }
 
+// As of ranks whose small blocks lie between each other's, in a new file.
+TEST_F(DeviceStoreTest, PagesThatWereNeverWrittenAreHolesAndNotRead) {
+  make({});
+  EXPECT_EQ(write(1, 1_MiB, 4_KiB), Nanos());
+  EXPECT_EQ(write(1, 16_KiB + Bytes(100), Bytes(10)), Nanos());
+  EXPECT_EQ(store_->device_statistics().reads, 0U);
+  EXPECT_TRUE(simulation_.run(store_->flush()));
+  store_->power_loss();  // nothing is in memory any more
+  EXPECT_GT(write(1, 16_KiB + Bytes(200), Bytes(10)), Nanos());
+  EXPECT_GE(store_->device_statistics().reads, 1U);
+}
+
 TEST_F(DeviceStoreTest, WithoutACacheEveryOperationTakesTheDisk) {
   DeviceStoreOptions options;
   options.cache.size = Bytes();
