@@ -202,6 +202,8 @@ class OpenFile {
   [[nodiscard]] const Layout& layout() const { return attributes().layout; }
   // Whether a server of the file has said that it keeps it on a rotating disk; those say so that were talked to.
   [[nodiscard]] bool rotational() const;
+  // Whether servers of the file have been heard, and none of them is.
+  [[nodiscard]] bool solid() const;
   [[nodiscard]] Clock& clock() const;
   [[nodiscard]] const Log& log() const;
 

@@ -82,6 +82,8 @@ class ServerSession {
   [[nodiscard]] Nanos connected_at() const { return connected_at_; }
   // Whether the server has said that its store is on a rotating disk.
   [[nodiscard]] bool rotational() const { return rotational_; }
+  // Whether it has said that its store is not.
+  [[nodiscard]] bool solid() const { return known_ && !rotational_; }
   // Asks for the time, if there is a connection, and tells the cluster clock.
   Task<void> measure_clock();
   // The server answered: patience counts from now.

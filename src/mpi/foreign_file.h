@@ -43,6 +43,7 @@ class ForeignFile final : public CollectiveFile {
   [[nodiscard]] const Layout& layout() const override { return layout_; }
   // Nobody says. A plan that was asked for by name counts on disks; otherwise ranks exchange what is small and interleaved.
   [[nodiscard]] bool rotational() const override { return plan_named_; }
+  [[nodiscard]] bool solid() const override { return false; }
   [[nodiscard]] Clock& clock() const override { return runtime_.loop().clock(); }
   [[nodiscard]] const Log& log() const override { return runtime_.log(); }
   [[nodiscard]] std::uint64_t new_call() override { return 1; }

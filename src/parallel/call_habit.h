@@ -5,6 +5,9 @@
 // they agree on the outcome anyway. All of them then see whether that was right. If it was not, one call was slower than it
 // could have been, and it takes four times as many calls in a row until it is assumed again.
 //
+// A plan may know enough of the devices and of what one rank wants to guess that of the first calls too (CollectivePlan::would_be_own):
+// a program that makes one call need not ask at all. A guess that was wrong is the last.
+//
 // All ranks have the same calls in the same order, and so the same habit.
 #pragma once
 
@@ -20,14 +23,16 @@ class CallHabit {
 
   // Whether the next call, a read or a write, is begun without asking.
   [[nodiscard]] bool assumes_own(bool write) const { return of(write).streak >= of(write).needed; }
-  // What is right for the call that was just made.
-  void saw(bool write, bool own) {
+  // Whether a rank may guess it, where it is not assumed.
+  [[nodiscard]] bool may_guess(bool write) const { return of(write).needed == kFirst; }
+  // What is right for the call that was just made, and whether anybody had begun it without asking.
+  void saw(bool write, bool own, bool begun) {
     Kind& kind = write ? write_ : read_;
     if (own) {
       ++kind.streak;
       return;
     }
-    if (assumes_own(write)) kind.needed = std::min(kind.needed * 4, kMost);
+    if (begun) kind.needed = std::min(kind.needed * 4, kMost);
     kind.streak = 0;
   }
 

@@ -29,8 +29,9 @@ struct Record {
   std::uint64_t runs = 0;
   std::uint64_t view_size = 0;  // 0: none, or too long to be sent whole
   std::uint32_t refused = 0;    // or, afterwards, failed
-  std::uint32_t rotational = 0;
-  std::uint64_t call = 0;  // a DirectedCall's; that of rank 0 counts
+  std::uint16_t rotational = 0;
+  std::uint16_t begun = 0;  // its bytes are moved already
+  std::uint64_t call = 0;   // a DirectedCall's; that of rank 0 counts
   std::array<std::byte, kViewInRecord> view{};
 };
 
@@ -62,11 +63,15 @@ class Call {
  private:
   [[nodiscard]] Toggle aggregate() const { return write_ ? options_.cb_write : options_.cb_read; }
   [[nodiscard]] Record own_record();
-  // `after`: the call has been made, and ended so on this rank. Nobody needs the views then.
-  Task<Status> share_facts(const Status* after = nullptr);
+  // `after`: the call has been made, and ended so on this rank. `views`: whether somebody may need the views.
+  Task<Status> share_facts(const Status* after, bool views);
   [[nodiscard]] bool anybody_refused() const;
   [[nodiscard]] bool may_assume() const;
+  // Whether this rank begins a call that is not assumed to be anything.
+  [[nodiscard]] bool guesses_own() const;
   Task<Status> by_habit();
+  Task<Status> by_guess();
+  Task<Status> as_arranged();
   [[nodiscard]] std::vector<RankFacts> facts_of_ranks() const;
   [[nodiscard]] Arrangement arrange() const;
   void direct();
@@ -100,11 +105,18 @@ Task<Status> Call::run() {
     if (status.ok()) status = co_await alone();
     co_return co_await agree(group_, std::move(status));
   }
-  if (may_assume() && access_.habit->assumes_own(write_)) co_return co_await by_habit();
-  TUTTI_CO_TRY(co_await share_facts());
-  if (anybody_refused()) co_return co_await agree(group_, access_.refused);
+  if (!may_assume()) {
+    TUTTI_CO_TRY(co_await share_facts(nullptr, true));
+    if (anybody_refused()) co_return co_await agree(group_, access_.refused);
+    co_return co_await as_arranged();
+  }
+  if (access_.habit->assumes_own(write_)) co_return co_await by_habit();
+  co_return co_await by_guess();
+}
+
+Task<Status> Call::as_arranged() {
   const Arrangement arrangement = arrange();
-  if (may_assume()) access_.habit->saw(write_, arrangement.own());
+  if (may_assume()) access_.habit->saw(write_, arrangement.own(), false);
   if (!arrangement.aggregators.empty()) co_return co_await together(arrangement);
   if (plan_.directed()) direct();
   co_return co_await alone_in_turn(arrangement);
@@ -120,13 +132,37 @@ bool Call::may_assume() const {
   return access_.habit != nullptr && plan_.has_habits() && aggregate() == Toggle::automatic;
 }
 
+bool Call::guesses_own() const {
+  if (!access_.refused.ok() || !access_.habit->may_guess(write_) || !file_.solid()) return false;
+  RankFacts mine;
+  mine.bytes = Bytes(static_cast<std::uint64_t>(memory_.bytes()));
+  mine.runs = runs_of(*access_.view, memory_.bytes());
+  return plan_.would_be_own(mine);
+}
+
 Task<Status> Call::by_habit() {
   Status status = access_.refused;
   if (status.ok()) status = co_await alone();
-  TUTTI_CO_TRY(co_await share_facts(&status));
+  TUTTI_CO_TRY(co_await share_facts(&status, false));
   if (anybody_refused()) co_return co_await agree(group_, std::move(status));
-  access_.habit->saw(write_, arrange().own());
+  access_.habit->saw(write_, arrange().own(), true);
   co_return Status();
+}
+
+// Each rank guesses for itself. Where some have begun, the others do as they did.
+Task<Status> Call::by_guess() {
+  const bool begin = guesses_own();
+  Status status = access_.refused;
+  if (begin) status = co_await alone();
+  TUTTI_CO_TRY(co_await share_facts(begin ? &status : nullptr, true));
+  if (anybody_refused()) co_return co_await agree(group_, std::move(status));
+  const auto begun =
+      std::count_if(records_.begin(), records_.end(), [](const Record& record) { return record.begun != 0; });
+  if (begun == 0) co_return co_await as_arranged();
+  access_.habit->saw(write_, arrange().own(), true);
+  if (begun == group_.size()) co_return Status();
+  if (!begin) status = co_await alone();
+  co_return co_await agree(group_, std::move(status));
 }
 
 Record Call::own_record() {
@@ -149,11 +185,12 @@ Record Call::own_record() {
 }
 
 // One message from each rank: its record and, if the plan wants it, its bytes by slot.
-Task<Status> Call::share_facts(const Status* after) {
+Task<Status> Call::share_facts(const Status* after, bool views) {
   const auto ranks = static_cast<std::size_t>(group_.size());
   Record record = own_record();
   if (after != nullptr) record.refused = after->ok() ? 0 : 1;
-  const std::size_t size = after != nullptr ? offsetof(Record, view) : sizeof(record);
+  record.begun = after != nullptr ? 1 : 0;
+  const std::size_t size = views ? sizeof(record) : offsetof(Record, view);
   std::vector<std::uint64_t> slots;
   if (plan_.wants_bytes_by_slot()) {
     for (const Bytes bytes : bytes_by_slot(range_, record.runs, file_.layout()))

@@ -22,6 +22,8 @@ class CollectiveFile {
 
   [[nodiscard]] virtual const Layout& layout() const = 0;
   [[nodiscard]] virtual bool rotational() const = 0;
+  // Whether something is known of its devices, and none of those known rotates.
+  [[nodiscard]] virtual bool solid() const = 0;
   [[nodiscard]] virtual Clock& clock() const = 0;
   [[nodiscard]] virtual const Log& log() const = 0;
   // An id for a DirectedCall.
@@ -47,6 +49,7 @@ class TuttiFile final : public CollectiveFile {
 
   [[nodiscard]] const Layout& layout() const override { return file_.layout(); }
   [[nodiscard]] bool rotational() const override { return file_.rotational(); }
+  [[nodiscard]] bool solid() const override { return file_.solid(); }
   [[nodiscard]] Clock& clock() const override { return file_.clock(); }
   [[nodiscard]] const Log& log() const override { return file_.log(); }
   [[nodiscard]] std::uint64_t new_call() override { return file_.new_call(); }

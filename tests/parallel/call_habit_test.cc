@@ -10,22 +10,22 @@ namespace {
 TEST(CallHabit, TwoCallsInARowMakeOneOfReadsAndOfWritesByThemselves) {
   CallHabit habit;
   EXPECT_FALSE(habit.assumes_own(true));
-  habit.saw(true, true);
+  habit.saw(true, true, false);
   EXPECT_FALSE(habit.assumes_own(true));
-  habit.saw(true, true);
+  habit.saw(true, true, false);
   EXPECT_TRUE(habit.assumes_own(true));
   EXPECT_FALSE(habit.assumes_own(false));
 }
 
 TEST(CallHabit, OneCallEndsItAndItTakesFourTimesAsManyToComeBack) {
   CallHabit habit;
-  for (int i = 0; i < 2; ++i) habit.saw(false, true);
-  habit.saw(false, false);
+  for (int i = 0; i < 2; ++i) habit.saw(false, true, false);
+  habit.saw(false, false, true);
   for (int i = 0; i < 7; ++i) {
-    habit.saw(false, true);
+    habit.saw(false, true, false);
     ASSERT_FALSE(habit.assumes_own(false)) << i;
   }
-  habit.saw(false, true);
+  habit.saw(false, true, false);
   EXPECT_TRUE(habit.assumes_own(false));
 }
 
@@ -33,8 +33,18 @@ TEST(CallHabit, CallsThatAlternateNeverMakeOne) {
   CallHabit habit;
   for (int i = 0; i < 100; ++i) {
     ASSERT_FALSE(habit.assumes_own(true));
-    habit.saw(true, i % 2 == 0);
+    habit.saw(true, i % 2 == 0, false);
   }
+}
+
+TEST(CallHabit, AGuessThatWasWrongIsTheLast) {
+  CallHabit habit;
+  EXPECT_TRUE(habit.may_guess(true));
+  habit.saw(true, false, false);  // nobody had guessed
+  EXPECT_TRUE(habit.may_guess(true));
+  habit.saw(true, false, true);
+  EXPECT_FALSE(habit.may_guess(true));
+  EXPECT_TRUE(habit.may_guess(false));
 }
 
 class HabitualCalls : public CollectiveTest {
@@ -60,7 +70,9 @@ class HabitualCalls : public CollectiveTest {
 };
 
 TEST_F(HabitualCalls, NobodyAsksBeforeTheThirdCallOfAKind) {
-  start_ranks(4);
+  SimClusterOptions rotating;
+  rotating.data.rotational = true;
+  start_ranks(4, rotating);
   time_of_a_write(65536, 1);
   const Nanos asked = time_of_a_write(65536, 1);
   ASSERT_TRUE(assumed());
@@ -76,6 +88,59 @@ TEST_F(HabitualCalls, AnotherKindOfCallIsRightAtOnceAndAskedForFromThenOn) {
   EXPECT_FALSE(assumed());
   time_of_a_write(100, 300);
   EXPECT_FALSE(assumed());
+}
+
+// Devices that do not rotate, and long runs: what the others want does not matter.
+TEST_F(HabitualCalls, WhoseServersAreKnownNotToRotateDoesNotAskForTheFirstCallEither) {
+  start_ranks(4);
+  const Nanos asked = time_of_a_write(65536, 1);
+  for (Rank& rank : ranks_) {
+    ASSERT_TRUE(rank.file->solid());
+    rank.habit = CallHabit();
+  }
+  EXPECT_LT(time_of_a_write(65536, 1), asked);  // each writes to a server that it knows
+  EXPECT_FALSE(assumed());  // it was a guess
+}
+
+TEST_F(HabitualCalls, NobodyGuessesAtServersThatHaveNotBeenHeard) {
+  start_ranks(4);
+  for (const Rank& rank : ranks_) EXPECT_FALSE(rank.file->solid());
+}
+
+TEST_F(HabitualCalls, NobodyGuessesOnRotatingDisks) {
+  SimClusterOptions options;
+  options.data.rotational = true;
+  start_ranks(4, options);
+  time_of_a_write(65536, 1);
+  for (const Rank& rank : ranks_) {
+    EXPECT_TRUE(rank.file->rotational());
+    EXPECT_FALSE(rank.file->solid());
+  }
+}
+
+// One has long runs, and begins; the others have short ones, and ask.
+TEST_F(HabitualCalls, RanksThatGuessDifferentlyEndTheCallTogether) {
+  start_ranks(4);
+  time_of_a_write(65536, 1);
+  stride(ranks_, 100, 300);
+  Rank& one = ranks_[0];
+  one.filetype = {};
+  one.view = {1'000'000, 1, FlatType::bytes(1)};
+  one.memory_type.flat = FlatType::bytes(1);
+  one.count = 200'000;
+  one.base = 0;
+  one.memory = random_bytes(200'000, 7);
+  for (Rank& rank : ranks_) rank.habit = CallHabit();
+  for (const Status& status : write_all(CollectiveOptions())) EXPECT_TRUE(status.ok()) << status.to_string();
+  std::vector<std::byte> found(200'000);
+  EXPECT_TRUE(run(reference_->read(Bytes(1'000'000), found)).ok());
+  EXPECT_EQ(found, one.memory);
+  for (std::size_t i = 1; i < ranks_.size(); ++i) {
+    std::vector<std::byte> block(100);
+    EXPECT_TRUE(run(reference_->read(Bytes(100 * (i + 4 * 299)), block)).ok());
+    EXPECT_TRUE(std::equal(block.begin(), block.end(), ranks_[i].memory.begin() + 299 * 100)) << i;
+    EXPECT_EQ(ranks_[i].habit.may_guess(true), ranks_[0].habit.may_guess(true));
+  }
 }
 
 TEST_F(HabitualCalls, AnErrorOfOneRankIsEverybodysAndTheGroupStillWorks) {

@@ -234,6 +234,15 @@ bool OpenFile::rotational() const {
   }
   return false;
 }
+bool OpenFile::solid() const {
+  const FileServers& servers = impl_->file().servers;
+  bool heard = false;
+  for (std::uint32_t slot = 0; slot < servers.layout.stripe_count; ++slot) {
+    if (servers.of(slot).rotational()) return false;
+    heard = heard || servers.of(slot).solid();
+  }
+  return heard;
+}
 
 Task<Result<Bytes>> OpenFile::size() { return impl_->length(); }
 Task<Result<Bytes>> OpenFile::next_data(Bytes from) { return impl_->next_data(from); }

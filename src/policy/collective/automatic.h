@@ -18,6 +18,9 @@ class AutomaticPlan : public CollectivePlan {
 
   [[nodiscard]] std::string name() const override { return "auto"; }
   [[nodiscard]] bool has_habits() const override { return true; }
+  [[nodiscard]] bool would_be_own(const RankFacts& mine) const override {
+    return mine.runs == 0 || mine.bytes >= kSmallRun * mine.runs;
+  }
   [[nodiscard]] bool wants_bytes_by_slot() const override { return true; }
   [[nodiscard]] Schedule schedule(const CollectiveFacts& facts) const override {
     return arrange(facts).aggregators;

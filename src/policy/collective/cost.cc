@@ -184,8 +184,8 @@ std::vector<Prediction> predict(const CollectiveFacts& facts) {
     resonant += apart + helped + passed_on(moved_by_agents(facts)) + machine.message * 2 * (rounds - 1);
   }
   return {{"independent", own},
-          {"two_phase", two_phase},
           {"two_phase;domains=cyclic", cyclic},
+          {"two_phase", two_phase},
           {"resonant", resonant}};
 }
 

@@ -31,7 +31,7 @@ struct Prediction {
   double seconds = 0;
 };
 
-// For independent, two_phase, its cyclic form and resonant, in this order: of equals the first is best. The ranks must
+// For independent, two_phase with cyclic domains, with contiguous ones, and resonant, in this order: of equals the first is best. The ranks must
 // know their bytes by slot.
 std::vector<Prediction> predict(const CollectiveFacts& facts);
 

@@ -93,6 +93,9 @@ class CollectivePlan {
   // Whether the ranks may take the next call to be like the last ones, and see only afterwards whether it was: for a plan that is chosen
   // to be fast, not to be followed to the letter.
   [[nodiscard]] virtual bool has_habits() const { return false; }
+  // Whether a rank that wants this will most likely be left to move its own bytes, whatever the others want: on devices that do not rotate.
+  // `mine` has no bytes by slot. For plans that have habits.
+  [[nodiscard]] virtual bool would_be_own(const RankFacts& /*mine*/) const { return false; }
   // Whether schedule() looks at RankFacts::bytes_by_slot, which costs every rank some time to count.
   [[nodiscard]] virtual bool wants_bytes_by_slot() const { return false; }
   // Whether an empty schedule is to be carried out as one call that each server serves in the order of its own disk.
