@@ -163,9 +163,8 @@ void Orchestrator::judge(const std::vector<Sample>& change, std::uint64_t applic
   // With slices the few gaps between programs are the orchestrator's own doing.
   view.spread = objects_.size() > 1 ? own.deviation : std::max(all.deviation, own.deviation);
   view.reuse = standing.reuse;
-  // Since the servers began: a device that hardly moves has addresses all the same.
   const bool addresses =
-      std::any_of(previous_.begin(), previous_.end(), [](const Sample& server) { return server.gaps > 0; });
+      std::any_of(previous_.begin(), previous_.end(), [](const Sample& server) { return server.addresses; });
   if (options_.by == OrchestraOptions::By::trial ||
       (options_.by == OrchestraOptions::By::both && !addresses)) {
     standing.eligibility = Eligibility::by_trial;

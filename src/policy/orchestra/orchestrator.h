@@ -46,6 +46,7 @@ struct OrchestraSample {
   std::uint64_t rest_reuses = 0;
   Nanos rest_reuse;
   Nanos jump;
+  bool addresses = false;  // bytes have places, though perhaps nobody asked for any in this window
 };
 
 enum class Eligibility : std::uint8_t {

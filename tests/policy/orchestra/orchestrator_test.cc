@@ -26,6 +26,7 @@ class Windows {
   std::size_t pass(const std::vector<Load>& loads, double all, Nanos jump = 8_ms) {
     for (std::size_t i = 0; i < servers_.size(); ++i) {
       Sample& server = servers_[i];
+      server.addresses = true;
       server.gaps += 100;
       server.distance += Bytes(static_cast<std::uint64_t>(100 * all));
       server.jump = jump;
@@ -242,7 +243,7 @@ TEST(Orchestrator, ADeviceThatHardlyMovesIsNotOneWithoutAddresses) {
   Orchestrator orchestrator{OrchestraOptions()};
   std::vector<Sample> servers(3);
   for (Sample& server : servers) {
-    server.gaps = 300;  // of earlier windows
+    server.addresses = true;
     server.programs.resize(2);
   }
   for (int i = 0; i < 4; ++i) {
