@@ -204,7 +204,8 @@ class Store {
 
   // Where the byte lies on the device, for policies that keep heads still; nothing if the store cannot tell.
   virtual Task<Result<std::optional<Bytes>>> locate(ObjectId object, Bytes offset) = 0;
-  // The same without waiting, for statistics: where the device would have to go first if these bytes were asked for now. What
+  // The same without waiting, for statistics: where the device would have to go first if these bytes were asked for now; a stretch of
+  // no length: nowhere, they are in memory, or it takes what is written. What
   // is known from an earlier question is told again without asking the device. Nothing if the store cannot tell.
   virtual std::optional<DeviceStretch> probe(ObjectId /*object*/, Extent /*extent*/, bool /*write*/) {
     return {};

@@ -163,9 +163,8 @@ void Orchestrator::judge(const std::vector<Sample>& change, std::uint64_t applic
   // With slices the few gaps between programs are the orchestrator's own doing.
   view.spread = objects_.size() > 1 ? own.deviation : std::max(all.deviation, own.deviation);
   view.reuse = standing.reuse;
-  // Since the servers began: a device that hardly moves has addresses all the same.
   const bool addresses =
-      std::any_of(previous_.begin(), previous_.end(), [](const Sample& server) { return server.gaps > 0; });
+      std::any_of(previous_.begin(), previous_.end(), [](const Sample& server) { return server.addresses; });
   if (options_.by == OrchestraOptions::By::trial ||
       (options_.by == OrchestraOptions::By::both && !addresses)) {
     standing.eligibility = Eligibility::by_trial;
@@ -189,7 +188,9 @@ void Orchestrator::judge(const std::vector<Sample>& change, std::uint64_t applic
     // It had slices, and has them still. Whether conditions 1 and 2 hold meanwhile is no matter: in slices all go as far as it does alone.
     const bool granted = standing.eligibility == Eligibility::eligible ||
                          (had && standing.eligibility == Eligibility::on_trial);
-    if (granted && reuses > 0 && standing.reuse > options_.seek * jump_) {
+    // Where trials have the last word they measure what condition 3 concludes.
+    const bool concluded = options_.by == OrchestraOptions::By::addresses;
+    if (concluded && granted && reuses > 0 && standing.reuse > options_.seek * jump_) {
       standing.eligibility = Eligibility::too_slow;
       standing.refused_until = now + standing.refusal;
       standing.refusal = std::min(standing.refusal * 2, kLongestRefusal);

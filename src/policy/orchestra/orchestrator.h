@@ -11,8 +11,9 @@
 // A program that failed condition 3 is not tried again for kRefusal, then for twice as long, up to kLongestRefusal. One that misses
 // conditions 1 or 2 once keeps its slices until it misses them kMisses times in a row.
 //
-// Where addresses mean nothing, or are not believed, trials decide (slice_trial.h); see OrchestraOptions::by. With both, nothing is
-// tried whose expected gain is small: where a jump costs nothing, slices save nothing.
+// Where addresses mean nothing, or are not believed, trials decide (slice_trial.h); see OrchestraOptions::by. With both, conditions 1 and 2
+// say who gets slices, and a trial whether they are worth it, instead of condition 3; nothing is tried whose expected gain is small: where
+// a jump costs nothing, slices save nothing.
 #pragma once
 
 #include <cstdint>
@@ -46,6 +47,7 @@ struct OrchestraSample {
   std::uint64_t rest_reuses = 0;
   Nanos rest_reuse;
   Nanos jump;
+  bool addresses = false;  // bytes have places, though perhaps nobody asked for any in this window
 };
 
 enum class Eligibility : std::uint8_t {

@@ -50,6 +50,7 @@ std::vector<OrchestraSample> Conductor::samples() const {
     sample.rest_reuses = report.rest_reuses;
     sample.rest_reuse = report.rest_reuse;
     sample.jump = report.jump;
+    sample.addresses = report.addresses;
     for (const Use& use : report.applications) {
       if (use.others) continue;
       sample.programs.push_back({use.application, use.bytes, use.requests,

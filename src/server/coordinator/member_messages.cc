@@ -152,7 +152,7 @@ flatbuffers::FlatBufferBuilder statistics_message(const UseReport& report) {
   const wire::ProgramLocality rest(report.rest_reuses, report.rest_reuse.count(), 0, 0, 0);
   builder.Finish(wire::CreateStatisticsRequest(builder, list, report.gaps, report.distance.count(), more,
                                                report.jump.count(), &rest, report.running_gap.count(),
-                                               report.far));
+                                               report.far, report.addresses));
   return builder;
 }
 
@@ -168,6 +168,7 @@ Result<UseReport> read_statistics(std::span<const std::byte> payload) {
   report.far = message->far();
   report.running_gap = Bytes(message->running_gap());
   report.jump = Nanos(message->jump());
+  report.addresses = message->addresses();
   if (message->rest() != nullptr) {
     report.rest_reuses = message->rest()->reuses();
     report.rest_reuse = Nanos(message->rest()->reuse());

@@ -45,6 +45,7 @@ struct UseReport {
   Nanos jump;                     // what one costs
   std::uint64_t rest_reuses = 0;  // of all who have no time slice of their own, together
   Nanos rest_reuse;
+  bool addresses = false;  // bytes have places on a device
 };
 
 // Join, advice and lost turns carry a capability made over the rest; `wall` is the sender's word for the cluster's time. Reading

@@ -72,6 +72,7 @@ UseReport Statistics::report(const std::vector<Accounting::Row>& accounts) {
   report.far = locality_.all().sums.far;
   report.running_gap = Bytes(static_cast<std::uint64_t>(locality_.all().gap.value_or(0)));
   report.jump = jump_.value();
+  report.addresses = has_addresses();
   report.rest_reuses = locality_.rest().sums.reuses;
   report.rest_reuse = locality_.rest().sums.reuse;
   for (const Accounting::Row& row : accounts) {

@@ -26,6 +26,7 @@ class Windows {
   std::size_t pass(const std::vector<Load>& loads, double all, Nanos jump = 8_ms) {
     for (std::size_t i = 0; i < servers_.size(); ++i) {
       Sample& server = servers_[i];
+      server.addresses = true;
       server.gaps += 100;
       server.distance += Bytes(static_cast<std::uint64_t>(100 * all));
       server.jump = jump;
@@ -161,6 +162,37 @@ TEST(Orchestrator, OneWindowThatMissesTheConditionsCostsNothing) {
   EXPECT_EQ(windows.pass(both, 64e3), 0U);
 }
 
+// mpi-tile-io: it is at one server at a time, so that each sees it seldom, and is faster in slices all the same.
+TEST(Orchestrator, ATrialOverrulesAReuseDistanceThatIsTooLong) {
+  for (const OrchestraOptions& options : {OrchestraOptions(), by_addresses()}) {
+    Orchestrator orchestrator{options};
+    std::vector<Sample> servers(2);
+    bool sliced = false;
+    for (int i = 0; i < 12; ++i) {
+      for (Sample& server : servers) {
+        server.addresses = true;
+        server.jump = 8_ms;
+        server.gaps += 100;
+        server.far += sliced ? 2 : 60;
+        server.distance += sliced ? 1_GiB : 60_GiB;
+        server.programs.resize(2);
+        for (std::uint64_t j = 0; j < 2; ++j) {
+          Sample::Program& program = server.programs[j];
+          program.application = j + 1;
+          program.requests += 50;
+          program.bytes += sliced ? 2_MiB : 1_MiB;
+          program.gaps += 50;
+          program.distance += 64_KiB * 50;
+          program.reuses += sliced ? 50 : 0;
+          program.reuse += sliced ? 20_ms * 50 : 0_ms;
+        }
+      }
+      sliced = orchestrator.take(servers, 10_s + 500_ms * i).size() == 2;
+    }
+    EXPECT_EQ(sliced, options.by == OrchestraOptions::By::both);
+  }
+}
+
 TEST(SlicePlan, PartsAreInverseToTheReuseDistance) {
   const std::vector<OrchestraObject> objects = {{1, false, 0.002}, {2, false, 0.006}};
   const auto parts = divide_window(objects, false);
@@ -242,7 +274,7 @@ TEST(Orchestrator, ADeviceThatHardlyMovesIsNotOneWithoutAddresses) {
   Orchestrator orchestrator{OrchestraOptions()};
   std::vector<Sample> servers(3);
   for (Sample& server : servers) {
-    server.gaps = 300;  // of earlier windows
+    server.addresses = true;
     server.programs.resize(2);
   }
   for (int i = 0; i < 4; ++i) {

@@ -148,6 +148,7 @@ TEST_F(CoordinatorTest, AdviceArrivesInEveryServersPolicyAndExpires) {
 TEST_F(CoordinatorTest, StatisticsComeWhileSomethingHappensAtMostEveryTenthOfASecond) {
   auto options = coordinated();
   options.storage.device = SimDevice::hdd;
+  options.storage.store.cache.size = 0_B;  // writes go to the device
   begin(options);
   client_.reset();
   ClientOptions client;

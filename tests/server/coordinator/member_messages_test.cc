@@ -84,7 +84,8 @@ TEST(StatisticsMessage, ArrivesAsItWasSentAndIsBounded) {
                    18_KiB,
                    19_s,
                    20,
-                   21_s};
+                   21_s,
+                   true};
   report.applications.push_back({0, true, 1, 1_B, 1_ns, 0, {}, 0, 0, 0, 0, {}, {}, {}});
   const auto read = read_statistics(wire::bytes(statistics_message(report)));
   ASSERT_TRUE(read.ok());
@@ -102,6 +103,7 @@ TEST(StatisticsMessage, ArrivesAsItWasSentAndIsBounded) {
   EXPECT_EQ(read->jump, 19_s);
   EXPECT_EQ(read->rest_reuses, 20U);
   EXPECT_EQ(read->rest_reuse, 21_s);
+  EXPECT_TRUE(read->addresses);
   EXPECT_TRUE(read->applications[1].others);
   EXPECT_EQ(read->gaps, 10U);
   EXPECT_EQ(read->distance, 11_KiB);

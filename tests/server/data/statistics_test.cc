@@ -70,6 +70,37 @@ TEST_F(StatisticsTest, WhatIsInThePageCacheCostsTheDeviceNoWay) {
   EXPECT_EQ(report().gaps, 0U);
 }
 
+// Read-ahead that comes into what was fetched before finds it in memory, and asks the device for nothing.
+TEST_F(StatisticsTest, ReadAheadIntoWhatIsInMemoryCostsTheDeviceNoWay) {
+  statistics_.begin();
+  const Extent fetched{1_MiB, 8_MiB};
+  simulation_.run(disk_.prefetch(ObjectId{1}, {&fetched, 1}));
+  simulation_.run();
+  std::vector<std::byte> memory(64U << 10U);
+  for (Bytes at; at < 5_MiB; at += 64_KiB) {
+    const Statistics::Way way = start(7, 1, at);
+    if (at >= 1_MiB) {
+      EXPECT_EQ(way, Statistics::Way::none) << to_string(at);
+    }
+    MemorySink sink(memory);
+    EXPECT_TRUE(simulation_.run(disk_.read(ObjectId{1}, at, 64_KiB, sink))->ok());
+  }
+}
+
+// Memory takes them; where the device goes for them later, and when, is not theirs.
+TEST_F(StatisticsTest, WritesCostTheDeviceNoWayUnlessAPageHasToBeReadFirst) {
+  statistics_.begin();
+  const auto write = [&](Bytes offset, Bytes length) {
+    const Extent extent{offset, length};
+    return statistics_.started(7, ObjectId{1}, {&extent, 1}, true, {}, {}, 0_s);
+  };
+  EXPECT_EQ(write(4_MiB, 64_KiB), Statistics::Way::none);
+  EXPECT_EQ(write(12_MiB, 64_KiB), Statistics::Way::none);
+  EXPECT_EQ(write(8_MiB + 64_B, 64_KiB), Statistics::Way::near) << "the first one that needs the device";
+  EXPECT_EQ(write(0_B, 8_KiB - 64_B), Statistics::Way::far);
+  EXPECT_TRUE(report().addresses) << "though hardly anything was seen";
+}
+
 TEST_F(StatisticsTest, ComingBackCountsWhileTheServiceIsDedicated) {
   statistics_.begin();
   const Dedicated slice{1_s, false};

@@ -679,7 +679,8 @@ Task<Result<std::optional<Bytes>>> FileStore::next_data(ObjectId object, Bytes o
 Task<void> FileStore::prefetch(ObjectId object, std::span<const Extent> extents) {
   return impl_->prefetch(object, extents);
 }
-std::optional<DeviceStretch> FileStore::probe(ObjectId object, Extent extent, bool /*write*/) {
+std::optional<DeviceStretch> FileStore::probe(ObjectId object, Extent extent, bool write) {
+  if (write) return DeviceStretch();  // the page cache takes it
   return impl_->probe(object, extent);
 }
 Task<Result<std::optional<Bytes>>> FileStore::locate(ObjectId object, Bytes offset) {

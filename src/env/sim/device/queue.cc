@@ -21,11 +21,13 @@ DeviceQueue::Job& DeviceQueue::submit(const IoDescription& what, std::coroutine_
   }
   Job& job = *std::exchange(free_, free_->next);
   const Nanos now = clock_.now();
+  catch_up(now);
   job.what = what;
   job.arrival = now;
   job.order = ++next_order_;
   job.waiter = waiter;
   job.back = back;
+  job.done_with = false;
   ++pending_;
   if (what.flush) {
     // A command of its own, which no scheduler holds back.
@@ -39,6 +41,7 @@ DeviceQueue::Job& DeviceQueue::submit(const IoDescription& what, std::coroutine_
 }
 
 void DeviceQueue::end_stream(std::uint64_t stream) {
+  catch_up(clock_.now());
   scheduler_->ended(stream);
   if (pending_ > 0) dispatch(clock_.now());
 }
@@ -54,21 +57,35 @@ void DeviceQueue::Again::fire(Timer* self) {
 }
 
 void DeviceQueue::finish(Job& job) {
-  const Nanos due = job.due;
-  --pending_;
-  if (--serving_ == 0) statistics_.busy += due - busy_since_;
-  if (!job.what.flush) scheduler_->completed(job, due);
   const std::coroutine_handle<> waiter = job.waiter;
   if (waiter) *job.back = nullptr;
+  if (!job.done_with) complete(job);
   job.next = free_;
   free_ = &job;
-  dispatch(due);
   if (waiter) waiter.resume();
+}
+
+void DeviceQueue::complete(Job& job) {
+  job.done_with = true;
+  --pending_;
+  std::erase(serving_, &job);
+  if (serving_.empty()) statistics_.busy += job.due - busy_since_;
+  if (!job.what.flush) scheduler_->completed(job, job.due);
+  dispatch(job.due);
+}
+
+void DeviceQueue::catch_up(Nanos now) {
+  const auto earlier = [](const Job* a, const Job* b) { return a->due < b->due; };
+  while (!serving_.empty()) {
+    Job& first = **std::min_element(serving_.begin(), serving_.end(), earlier);
+    if (first.due >= now) return;
+    complete(first);
+  }
 }
 
 void DeviceQueue::accept(Nanos now) {
   again_.disarm();
-  while (serving_ + accepted_.size() < device_->queue_depth()) {
+  while (serving_.size() + accepted_.size() < device_->queue_depth()) {
     const IoScheduler::Choice choice = scheduler_->next(now);
     if (choice.request == nullptr) {
       if (choice.until != Nanos::max()) clock_.executor().arm(again_, choice.until);
@@ -82,7 +99,7 @@ void DeviceQueue::accept(Nanos now) {
 void DeviceQueue::dispatch(Nanos now) {
   now = last_dispatch_ = std::max(now, last_dispatch_);
   accept(now);
-  while (!accepted_.empty() && serving_ < device_->parallelism()) serve(pick(now), now);
+  while (!accepted_.empty() && serving_.size() < device_->parallelism()) serve(pick(now), now);
 }
 
 DeviceQueue::Job& DeviceQueue::pick(Nanos now) {
@@ -111,7 +128,8 @@ DeviceQueue::Job& DeviceQueue::pick(Nanos now) {
 void DeviceQueue::serve(Job& job, Nanos now) {
   const Nanos start = std::max(now, job.arrival);
   last_dispatch_ = std::max(last_dispatch_, start);
-  if (serving_++ == 0) busy_since_ = start;
+  if (serving_.empty()) busy_since_ = start;
+  serving_.push_back(&job);
   if (!job.what.flush) {
     (job.what.write ? statistics_.writes : statistics_.reads) += 1;
     (job.what.write ? statistics_.bytes_written : statistics_.bytes_read) += job.what.length;

@@ -2,7 +2,8 @@
 //
 // io() takes as long as the scheduler and the device make it take. Works in virtual and in real time: what
 // follows on a request starts at the moment that one was due, even if the timer came late, so lateness does
-// not add up. Nothing is polled. One thread.
+// not add up; and the device chooses it among what had come by then, not among what came while the timer was late. Nothing is
+// polled. One thread.
 #pragma once
 
 #include <coroutine>
@@ -70,6 +71,7 @@ class DeviceQueue {
     DeviceQueue& queue;
     Nanos accepted;  // by the device
     Nanos due;
+    bool done_with = false;  // by the device; its timer has not fired yet
     std::coroutine_handle<> waiter;
     Job** back = nullptr;  // in the waiter: cleared when the job is over
     Job* next = nullptr;   // free list
@@ -82,6 +84,10 @@ class DeviceQueue {
   Job& submit(const IoDescription& what, std::coroutine_handle<> waiter, Job** back);
   static void forget(Job& job) { job.waiter = nullptr; }
   void finish(Job& job);
+  // The device is done with it, and goes on.
+  void complete(Job& job);
+  // Whatever was due before `now`: in virtual time there is nothing.
+  void catch_up(Nanos now);
   void dispatch(Nanos now);
   void accept(Nanos now);
   Job& pick(Nanos now);
@@ -93,7 +99,7 @@ class DeviceQueue {
   std::vector<std::unique_ptr<Job>> jobs_;
   Job* free_ = nullptr;
   std::vector<Job*> accepted_;  // in the device, not begun
-  std::size_t serving_ = 0;
+  std::vector<Job*> serving_;
   std::size_t pending_ = 0;
   std::uint64_t next_order_ = 0;
   Nanos last_dispatch_;

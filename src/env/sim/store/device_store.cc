@@ -511,32 +511,6 @@ Task<Result<std::optional<Bytes>>> DeviceStore::locate(ObjectId object, Bytes of
   co_return std::optional<Bytes>(placement_.locate(object, offset));
 }
 
-std::optional<DeviceStretch> DeviceStore::probe(ObjectId object, Extent extent, bool write) {
-  if (extent.length == Bytes()) return DeviceStretch();
-  const auto found = objects_.find(object);
-  if (write || options_.cache.size == Bytes() || found == objects_.end())
-    return DeviceStretch{placement_.locate(object, extent.offset), extent.length};
-  // Where a page is missing, or read-ahead goes on because its marker is passed.
-  const std::uint64_t first = extent.offset.count() / kCachePage;
-  const std::uint64_t end = (extent.end().count() + kCachePage - 1) / kCachePage;
-  if (options_.cache.read_ahead_kind == ReadAheadKind::two_windows)
-    return probe_by_windows(object, first, end, *found->second);
-  const ReadAhead& ahead = found->second->read_ahead;
-  for (std::uint64_t page = first; page < end;) {
-    const PageCache::Run run = cache_.look(object, page, end - page);
-    if (run.state == PageCache::State::missing)
-      return DeviceStretch{placement_.locate(object, Bytes(page * kCachePage)),
-                           Bytes((end - page) * kCachePage)};
-    if (ahead.active() && ahead.marker() >= page && ahead.marker() < page + run.count) {
-      const Bytes next(ahead.window_end() * kCachePage);
-      const Bytes length = found->second->length.value_or(Bytes());
-      if (next < length) return DeviceStretch{placement_.locate(object, next), extent.length};
-    }
-    page += run.count;
-  }
-  return DeviceStretch();
-}
-
 Task<Result<std::vector<ObjectId>>> DeviceStore::list() { return inner_.list(); }
 Result<StoreSpace> DeviceStore::space() { return inner_.space(); }
 

@@ -157,6 +157,8 @@ class DeviceStore final : public Store {
                              std::uint64_t end_of_object, Stream stream);
   DeviceStretch probe_by_windows(ObjectId object, std::uint64_t first, std::uint64_t end,
                                  const Object& state);
+  DeviceStretch probe_write(ObjectId object, Extent extent);
+  std::uint64_t add_missing(ObjectId object, std::uint64_t first, std::uint64_t end, DeviceStretch& stretch);
   // Begins to read what is missing of the range; returns how many pages that is.
   std::uint64_t fetch_missing(const ObjectRef& state, const PageCache::Range& range, const Stream& stream);
   void start_window(ObjectId object, const ObjectRef& state, std::uint64_t page, std::uint64_t wanted,

@@ -33,36 +33,4 @@ Task<void> DeviceStore::read_by_windows(ObjectId object, std::uint64_t first, st
   }
 }
 
-// A copy of read-ahead's state is led through the read; what it would ask for first is where the device goes.
-DeviceStretch DeviceStore::probe_by_windows(ObjectId object, std::uint64_t first, std::uint64_t end,
-                                            const Object& state) {
-  const std::uint64_t most = options_.cache.read_ahead.count() / kCachePage;
-  const std::uint64_t end_of_object =
-      (state.length.value_or(Bytes(end * kCachePage)).count() + kCachePage - 1) / kCachePage;
-  DeviceStretch stretch;
-  const auto missing = [&](std::uint64_t from, std::uint64_t stop) {
-    std::uint64_t pages = 0;
-    for (std::uint64_t at = from; at < stop;) {
-      const PageCache::Run run = cache_.look(object, at, stop - at);
-      if (run.state == PageCache::State::missing) {
-        if (stretch.length == Bytes()) stretch.address = placement_.locate(object, Bytes(at * kCachePage));
-        stretch.length += Bytes(run.count * kCachePage);
-        pages += run.count;
-      }
-      at += run.count;
-    }
-    return pages;
-  };
-  TwoWindows windows = state.two_windows;
-  for (std::uint64_t page = first; page < end;) {
-    const std::uint64_t asked =
-        windows.next(page, end - page, most, [&](std::uint64_t from, std::uint64_t count) {
-          return missing(from, std::min(from + count, end_of_object));
-        });
-    if (stretch.length > Bytes() || missing(page, std::min(end, asked)) > 0) break;
-    page = std::max(asked, page + 1);
-  }
-  return stretch;
-}
-
 }  // namespace tutti

@@ -18,9 +18,10 @@ RunSpec two_of(Benchmark benchmark) {
   return spec;
 }
 
-// The study of 20 % and 1.5 that the authors leave as future work.
+// The study of 20 % and 1.5 that the authors leave as future work: by the conditions alone, as the paper has them, since the default
+// overrules them by trials and needs no slices where it reads ahead.
 Result<Report> run_thresholds(const ExperimentOptions& options) {
-  Points points(options, 1);
+  Points points(options, options.quick ? 1 : 3);
   struct Load {
     const char* name;
     RunSpec spec;
@@ -50,25 +51,28 @@ Result<Report> run_thresholds(const ExperimentOptions& options) {
   for (Setting& setting : settings_tried) {
     for (const Load& load : loads) {
       RunSpec each = load.spec;
-      each.policy =
-          orchestrated(fmt::format(";by=addresses;deviation={};ratio={}", setting.deviation, setting.ratio));
+      each.policy = as_the_paper(fmt::format(";deviation={};ratio={}", setting.deviation, setting.ratio));
       setting.at.push_back(points.add_one(
-          {{"load", load.name}, {"deviation", setting.deviation}, {"ratio", setting.ratio}}, each));
+          {{"load", load.name}, {"deviation_percent", setting.deviation}, {"ratio_percent", setting.ratio}},
+          each));
     }
   }
   TUTTI_TRY(points.run());
   Report report;
-  report.settings = settings(1, loads[0].spec);
+  report.settings = settings(points.seeds(), loads[0].spec);
   report.rows = points.rows();
-  double least = 1e9;
-  double most = 0;
-  for (const Setting& setting : settings_tried) {
-    const double ratio = points.cell(setting.at[0]).rate() / points.cell(loads[0].base).rate();
-    least = std::min(least, ratio);
-    most = std::max(most, ratio);
+  constexpr std::string_view kShort[] = {"mpiio", "ior", "mixed"};
+  for (std::size_t i = 0; i < loads.size(); ++i) {
+    double least = 1e9;
+    double most = 0;
+    for (const Setting& setting : settings_tried) {
+      const double ratio = points.cell(setting.at[i]).rate() / points.cell(loads[i].base).rate();
+      least = std::min(least, ratio);
+      most = std::max(most, ratio);
+    }
+    report.figure(fmt::format("{}_ratio_least", kShort[i]), rounded(least));
+    report.figure(fmt::format("{}_ratio_most", kShort[i]), rounded(most));
   }
-  report.figure("mpiio_ratio_least", rounded(least));
-  report.figure("mpiio_ratio_most", rounded(most));
   return report;
 }
 
@@ -90,7 +94,7 @@ Result<Report> run_shared_file(const ExperimentOptions& options) {
   return report;
 }
 
-// A program that computes between calls leaves servers idle in its slices.
+// A program that computes between calls leaves servers idle in its slices. Nothing is fetched ahead: with that nobody needs slices here.
 Result<Report> run_idle(const ExperimentOptions& options) {
   Points points(options, options.quick ? 1 : 2);
   Report report;
@@ -105,7 +109,7 @@ Result<Report> run_idle(const ExperimentOptions& options) {
       Json all = parameters;
       all["idle"] = idle;
       RunSpec with = each;
-      with.policy = orchestrated(fmt::format(";by=addresses;seek=100000;idle={}", idle));
+      with.policy = orchestrated(fmt::format(";by=addresses;seek=100000;ahead=0;idle={}", idle));
       return points.add_one(all, with);
     };
     RunSpec base = each;

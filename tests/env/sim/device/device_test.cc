@@ -373,6 +373,45 @@ TEST_F(DeviceQueueTest, CancelledWaiterLeavesTheQueueWorking) {
   EXPECT_EQ(queue.statistics().reads, 20U);
 }
 
+// A clock that a test moves, and whose timers fire when the test says so: as late as on a busy machine.
+class LateClock final : public Clock {
+ public:
+  explicit LateClock(Executor& executor) : Clock(executor) {}
+  [[nodiscard]] Nanos now() const override { return now_; }
+  [[nodiscard]] Nanos wall() const override { return now_; }
+  void move_to(Nanos now) { now_ = now; }
+
+ private:
+  Nanos now_;
+};
+
+TEST_F(DeviceQueueTest, ALateTimerLetsTheDeviceChooseOnlyAmongWhatHadComeInTime) {
+  Executor executor;
+  LateClock clock(executor);
+  DeviceQueue queue(clock, hdd(32), *make_io_scheduler("none"));
+  std::vector<std::uint64_t> order;
+  Nanos last;
+  Scope scope(executor);
+  const auto begin = [&](Bytes address) {
+    scope.spawn(timed_io(queue, clock, at(address, 64_KiB, false, address.count()), order, last));
+    executor.run_ready();
+  };
+  begin(0_B);
+  begin(40_GiB);
+  const Nanos due = executor.next_deadline();
+  // The first is over, but nobody was told; what comes now lies right behind it, and the heads are gone.
+  clock.move_to(due + 1_ms);
+  begin(64_KiB);
+  EXPECT_GT(executor.next_deadline(), 0_s);
+  while (executor.next_deadline() != Nanos::max()) {
+    clock.move_to(std::max(clock.now(), executor.next_deadline()));
+    executor.fire_due(clock.now());
+    executor.run_ready();
+  }
+  EXPECT_EQ(order, (std::vector<std::uint64_t>{0, (40_GiB).count(), (64_KiB).count()}));
+  EXPECT_EQ(queue.pending(), 0U);
+}
+
 TEST(IoScheduler, UnknownNameIsRefusedWithTheChoices) {
   const auto made = make_io_scheduler("cfq");
   EXPECT_EQ(made.code(), Code::invalid);
