@@ -58,12 +58,14 @@ std::optional<DeviceStretch> DeviceStore::probe(ObjectId object, Extent extent, 
   return stretch;
 }
 
-// Memory takes it; but a page that is written in part has to be read first.
+// Memory takes it; but a page that is written in part, and that the device has, is read first.
 DeviceStretch DeviceStore::probe_write(ObjectId object, Extent extent) {
   DeviceStretch stretch;
+  const auto found = objects_.find(object);
   for (const Bytes edge : {extent.offset, extent.end()}) {
     const std::uint64_t page = edge.count() / kCachePage;
-    if (edge.count() % kCachePage != 0 && stretch.length == Bytes())
+    const bool stored = found == objects_.end() || page * kCachePage < found->second->stored.count();
+    if (stored && edge.count() % kCachePage != 0 && stretch.length == Bytes())
       add_missing(object, page, page + 1, stretch);
   }
   return stretch;
