@@ -366,6 +366,22 @@ TEST(WindowPolicy, TurnsOfReadsThatTakeNoTimeAreLong) {
   EXPECT_EQ(started_at_once(for_device("window", true), 1e18).second, 256_KiB);
 }
 
+TEST(WindowPolicy, BesideAnotherApplicationTurnsAndBudgetAreWhatTheyAre) {
+  const auto policy = make("window");
+  std::uint64_t id = 0;
+  const auto turn_at = [&](Nanos now, std::uint64_t application) {
+    policy->add(make_request(++id, application, kSomeDay, 4_MiB), now);
+    const Decision decision = policy->next(now);
+    policy->served(id, 4_MiB, true, now);
+    return decision.quantum;
+  };
+  EXPECT_EQ(turn_at(0_s, 7), 256_KiB);
+  EXPECT_EQ(turn_at(0_s, 7), Bytes(2'000'000));
+  EXPECT_EQ(turn_at(1_ms, 8), 256_KiB);
+  EXPECT_EQ(turn_at(2_ms, 8), 256_KiB);
+  EXPECT_EQ(turn_at(1002_ms, 8), Bytes(2'000'000));
+}
+
 TEST(WindowPolicy, ADeviceThatHasBecomeSlowerGetsLessAtOnce) {
   ServiceRate rate;
   const auto read = [&rate](Nanos took) {

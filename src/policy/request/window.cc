@@ -36,6 +36,8 @@ PolicyCounters WindowPolicy::counters() const {
 
 void WindowPolicy::add(const QueuedRequest& request, Nanos now) {
   measure(now);
+  if (application_ != 0 && application_ != request.application) others_ = now;
+  application_ = request.application;
   const Lane lane = group_of(request);
   const bool swept = options_.within == WindowOptions::Within::offset;
   lanes_.push(lane, request.id, swept ? Sweeps::Place{request.object, request.offset} : Sweeps::Place(),
@@ -63,7 +65,7 @@ Decision WindowPolicy::next(Nanos now) {
       block(lane);
       continue;
     }
-    return fits(lane) ? start(lane, now) : Decision::idle();
+    return fits(lane, now) ? start(lane, now) : Decision::idle();
   }
   return Decision::idle();
 }
@@ -74,22 +76,24 @@ bool WindowPolicy::conflicts(Lane lane) const {
                      [&](const InService& each) { return each.claim.conflicts(claim); });
 }
 
-bool WindowPolicy::fits(Lane lane) const {
+bool WindowPolicy::fits(Lane lane, Nanos now) const {
   const bool write = lanes_.claim_of_head(lane).write;
   if (in_service_.empty()) return true;
   if (options_.apart(write)) return in_flight_ < options_.write_budget;
-  return in_flight_ < std::max(options_.budget, rate_.in(options_.budget_time));
+  return in_flight_ <
+         (alone(now) ? std::max(options_.budget, rate_.in(options_.budget_time)) : options_.budget);
 }
 
-Bytes WindowPolicy::turn_of(bool write) const {
+Bytes WindowPolicy::turn_of(bool write, Nanos now) const {
   if (options_.apart(write)) return options_.write_budget;
-  return write ? options_.quantum : std::max(options_.quantum, rate_.in(options_.quantum_time));
+  if (write || !alone(now)) return options_.quantum;
+  return std::max(options_.quantum, rate_.in(options_.quantum_time));
 }
 
 Decision WindowPolicy::start(Lane lane, Nanos now) {
   const Sweeps::Claim claim = lanes_.claim_of_head(lane);
   const std::uint64_t id = lanes_.take(lane);
-  const Bytes quantum = turn_of(claim.write);
+  const Bytes quantum = turn_of(claim.write, now);
   if (!claim.write) rate_.began(now);
   const Bytes bytes = claim.length > options_.small ? std::min(quantum, claim.left) : Bytes();
   in_service_.push_back({id, lane, groups_[lane].rank, claim, bytes, false});

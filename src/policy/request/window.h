@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,7 @@ class WindowPolicy : public RequestPolicy {
   [[nodiscard]] PolicyCounters counters() const override;
 
  private:
+  static constexpr Nanos kAlone = 1_s;
   using Lane = Sweeps::Lane;
   // The requests of one application in one window. Lives as long as one of them is in line or in service.
   struct Group {
@@ -70,9 +72,11 @@ class WindowPolicy : public RequestPolicy {
   // Whether the head of the lane touches what one in service touches.
   [[nodiscard]] bool conflicts(Lane lane) const;
   // Whether the head of the lane may be started beside those in service.
-  [[nodiscard]] bool fits(Lane lane) const;
+  [[nodiscard]] bool fits(Lane lane, Nanos now) const;
   // How many bytes of such a request may be served before it is asked again.
-  [[nodiscard]] Bytes turn_of(bool write) const;
+  [[nodiscard]] Bytes turn_of(bool write, Nanos now) const;
+  // Whether no other application has been heard of lately: then nobody waits for longer turns, or for more in service.
+  [[nodiscard]] bool alone(Nanos now) const { return !others_ || now - *others_ >= kAlone; }
   Decision start(Lane lane, Nanos now);
   // Removes it from those in service, of which so many bytes were served.
   Lane end_service(std::uint64_t id, Bytes bytes, Nanos now);
@@ -93,6 +97,8 @@ class WindowPolicy : public RequestPolicy {
   std::vector<InService> in_service_;          // at most dispatch_depth
   Bytes in_flight_;                            // of those in service
   ServiceRate rate_;                           // of reads
+  std::uint64_t application_ = 0;              // that came last,
+  std::optional<Nanos> others_;                // and when one came that was another than the one before
   PolicyCounters counters_;
 };
 

@@ -18,8 +18,8 @@
 //                   arrive that ranks before one in service: a crossover, counted in counters().
 //   budget          nothing is started beside so many bytes in service: enough to keep a device busy, so that large
 //                   requests follow each other in rank instead of sharing the device. 256KiB on rotating disks, else 1MiB.
-//   budget_time     us: or so many bytes as the device reads in this time, if that is more: 1MiB does not fill the fastest. 1000, and
-//                   0 (never) if a budget is given, as on rotating disks.
+//   budget_time     us: or so many bytes as the device reads in this time, if that is more and one application has been alone for a
+//                   second: 1MiB does not fill the fastest. 1000, and 0 (never) if a budget is given, as on rotating disks.
 //   small           requests of at most so many bytes do not count in the budget: 64KiB on rotating disks, where they are a
 //                   seek and little more, and a disk that has many to choose from saves half of the seeks; else 0.
 //   write_budget    instead of budget and quantum for writes, unless it is 0. 4MiB on rotating disks: a disk takes writes into
