@@ -35,4 +35,10 @@ bool holes(const ShortPieces& before, const ShortPieces& again) {
   });
 }
 
+bool appeared(const ShortPieces& pieces, Bytes known_end, Bytes length) {
+  return std::any_of(pieces.begin(), pieces.end(), [&](const ShortPiece& each) {
+    return each.missing_from >= known_end && each.missing_from < length;
+  });
+}
+
 }  // namespace tutti

@@ -4,7 +4,10 @@
 // somebody may be about to write. So the length of the file is asked for after the read, and what was not there but lies
 // before that end is read again. What is still not there is a hole that existed when the length was told, because the
 // object was too short before and after, and was not cut in between. Where the file has become shorter than what was
-// there, all is read again. So every byte that counts was written, or was a hole at one moment. Pure.
+// there, all is read again. So every byte that counts was written, or was a hole at one moment.
+//
+// Where a file has become longer since its handle last saw the end, what looks like a hole is most likely a write of several messages,
+// the later of which came first. It is looked at some times more, for 60 ms in all. Pure.
 #pragma once
 
 #include <cstdint>
@@ -38,5 +41,7 @@ Bytes present_end(const Piece& piece, const Layout& layout, Bytes valid_end);
 bool ends_at(const ShortPieces& pieces, Bytes length);
 // Whether what was missing again was missing all the time.
 bool holes(const ShortPieces& before, const ShortPieces& again);
+// Whether some of what is missing before `length` lies behind the end that the handle knew.
+bool appeared(const ShortPieces& pieces, Bytes known_end, Bytes length);
 
 }  // namespace tutti

@@ -1,7 +1,9 @@
 // StripedFile: what the steps of a transfer know of the open file.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +37,12 @@ struct StripedFile {
   Bytes written_end{};                    // the furthest byte of a write, and one more
   std::uint32_t rank = 0;                 // of this client among those that have the file open,
   std::uint32_t ranks = 0;                // 0: it has none
+  std::optional<Bytes> known_end{};       // of the file, when a read last met it, or read on: see file_end.h
+
+  // A read got all of these.
+  void read_to(Bytes end) {
+    if (known_end) known_end = std::max(*known_end, end);
+  }
 
   [[nodiscard]] const Layout& layout() const { return servers.layout; }
 };

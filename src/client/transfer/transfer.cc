@@ -14,6 +14,9 @@ namespace {
 // To find the end of a file, or to write to one, that others cut and extend all the time; then what was found or written
 // last counts.
 constexpr int kMostAttempts = 16;
+// What seems to be a hole in what has just been written is looked at so often again, after pauses that double.
+constexpr int kLooks = 7;
+constexpr Nanos kFirstPause = 500_us;
 // Of a call that servers put in the order of their disks: small enough that the parts of all who take part alternate.
 constexpr Bytes kDirectedPiece = 256_KiB;
 constexpr std::size_t kPrefetchExtents = 1024;  // in one message
@@ -280,17 +283,23 @@ Task<Result<Bytes>> read_extents(StripedFile& file, FileExtents extents, Segment
   TUTTI_CO_TRY(transfer.split_shares(extents.list(), memory));
   if (transfer.empty()) co_return 0_B;
   if (transfer.gated()) TUTTI_CO_TRY(transfer.outcome(co_await transfer.enter()));
-  if (transfer.move_unasked(extents.list(), memory)) co_return bytes_before(Bytes::max(), extents.list());
+  const auto all_of_it = [&] {
+    file.read_to(extents.list().back().end());
+    return bytes_before(Bytes::max(), extents.list());
+  };
+  if (transfer.move_unasked(extents.list(), memory)) co_return all_of_it();
   if (transfer.may_be_granted()) {
     const Result<bool> all = co_await move_head_first(file, false, extents.list(), memory, view);
     if (!all.ok()) co_return transfer.outcome(all.status());
-    if (*all) co_return bytes_before(Bytes::max(), extents.list());
+    if (*all) co_return all_of_it();
     transfer.was_not_granted();
   }
   transfer.cut();
   if (!transfer.read_ahead()) TUTTI_CO_TRY(transfer.outcome(co_await transfer.send()));
   ShortPieces missing = transfer.short_pieces();
   Bytes end = Bytes::max();
+  const Bytes known = file.known_end ? std::max(*file.known_end, file.written_end) : Bytes::max();
+  int looks = 0;
   for (int attempt = 0; !missing.empty() && attempt < kMostAttempts; ++attempt) {
     const Question question{Question::Kind::length};
     const Result<Bytes> length = co_await ask_every_server(file.servers, file.capability, question);
@@ -303,8 +312,13 @@ Task<Result<Bytes>> read_extents(StripedFile& file, FileExtents extents, Segment
     TUTTI_CO_TRY(transfer.outcome(co_await transfer.send()));
     const ShortPieces before = std::exchange(missing, transfer.short_pieces());
     if (missing.empty()) end = Bytes::max();
-    if (!shorter && holes(before, missing)) break;
+    if (!shorter && holes(before, missing)) {
+      if (looks == kLooks || !appeared(missing, known, *length)) break;
+      co_await file.env.clock.sleep(kFirstPause * (std::int64_t{1} << looks++));
+    }
   }
+  if (end == Bytes::max()) co_return all_of_it();
+  file.known_end = end;
   co_return bytes_before(end, extents.list());
 }
 

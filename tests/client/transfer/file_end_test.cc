@@ -79,5 +79,12 @@ TEST_F(ReaderAtTheEnd, NeverReadsWhatTheAppenderHasNotWritten) {
   }
 }
 
+TEST(FileEnd, AHoleBehindTheEndThatWasKnownMayBeAWriteUnderWay) {
+  const ShortPieces pieces = {{nullptr, 100_KiB, 90_KiB, 0, false}};
+  EXPECT_TRUE(appeared(pieces, 100_KiB, 200_KiB));
+  EXPECT_FALSE(appeared(pieces, 101_KiB, 200_KiB));  // it was there before
+  EXPECT_FALSE(appeared(pieces, 0_B, 100_KiB));      // the end
+}
+
 }  // namespace
 }  // namespace tutti
