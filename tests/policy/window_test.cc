@@ -400,10 +400,11 @@ TEST(WindowPolicy, WhatIsNotSaidFollowsTheDevice) {
   EXPECT_EQ(for_device("window", false), "window");
   EXPECT_EQ(for_device("window", true),
             "window;adaptive=true;interval=256;dispatch_depth=31;budget=256KiB;small=64KiB;write_budget=4MiB;"
-            "quantum_time=0");
+            "quantum_time=0;ahead=8MiB");
   EXPECT_EQ(for_device("window;adaptive=false", false), "window;adaptive=false;interval=250");
   EXPECT_EQ(for_device("window;interval=512;budget=1MiB", true),
-            "window;interval=512;budget=1MiB;dispatch_depth=31;small=64KiB;write_budget=4MiB;quantum_time=0");
+            "window;interval=512;budget=1MiB;dispatch_depth=31;small=64KiB;write_budget=4MiB;quantum_time=0;"
+            "ahead=8MiB");
   EXPECT_EQ(for_device("fcfs", true), "fcfs");
   EXPECT_TRUE(make_request_policy(for_device("window", true)).ok());
 }
@@ -429,7 +430,7 @@ TEST(WindowPolicy, ReadsAndPrintsItsParameters) {
         "smallest;load="
         "operations;patience=2;unit=4096",
         "window;interval=500;adaptive=true;min_interval=125;max_interval=4000;rounds=3;dispatch_depth=1;"
-        "budget=524288;small=1024;write_budget=4194304;quantum=131072;order=id"}) {
+        "budget=524288;small=1024;write_budget=4194304;quantum=131072;order=id;ahead=1048576"}) {
     EXPECT_EQ(make(text)->name(), text);
   }
   EXPECT_NE(make("window;quantum=1MiB")->name().find("quantum=1048576"), std::string::npos);

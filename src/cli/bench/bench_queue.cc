@@ -117,14 +117,14 @@ constexpr std::string_view kStatistics = "statistics";
 double bench_statistics(const QueueBenchOptions& options, const std::function<Nanos()>& real_now) {
   const std::vector<QueuedRequest> load = make_load(options, {10'000, "10k"}, false);
   Locality locality;
-  ForwardReads forward(4_MiB);
+  ForwardReads forward;
   std::uint64_t ahead = 0;
   const Nanos start = real_now();
   for (const QueuedRequest& request : load) {
     const Extent extent{request.offset, request.length};
     const Stretch stretch{Bytes(request.object << 30U) + request.offset, request.length};
     if (!request.write)
-      ahead += forward.read(request.application, request.object, {&extent, 1}).has_value() ? 1 : 0;
+      ahead += forward.read(request.application, request.object, {&extent, 1}, 4_MiB).has_value() ? 1 : 0;
     locality.begin(request.application, {&stretch, 1}, true, request.length, Dedicated{1_s, false},
                    request.request_time);
   }

@@ -25,7 +25,7 @@ ForwardReads::Run& ForwardReads::run_at(const Key& key, Bytes from) {
   }
   if (nearest != nullptr && apart(nearest->front, from) <= kNear) return *nearest;
   if (runs_.size() == kRuns) forget_old();
-  runs_.push_back({key, from, from, 0_B, 0_B, std::min(kFirst, block_), 0, 0, 0});
+  runs_.push_back({key, from, from, 0_B, 0_B, kFirst, 0, 0, 0});
   link(runs_.size() - 1);
   return runs_.back();
 }
@@ -44,8 +44,8 @@ void ForwardReads::forget_old() {
 }
 
 std::optional<Extent> ForwardReads::read(std::uint64_t program, std::uint64_t object,
-                                         std::span<const Extent> extents) {
-  if (block_ == 0_B || extents.empty()) return {};
+                                         std::span<const Extent> extents, Bytes block) {
+  if (block == 0_B || extents.empty()) return {};
   Bytes from = Bytes::max();
   Bytes end;
   Bytes length;
@@ -68,11 +68,12 @@ std::optional<Extent> ForwardReads::read(std::uint64_t program, std::uint64_t ob
   const bool dense = static_cast<double>(run.read.count()) >= kDense * static_cast<double>(passed.count());
   if (!dense || run.read < kFirst || run.steps < kSteps) return {};
   run.fetched = std::max(run.fetched, run.front);
+  run.block = std::min(run.block, block);
   if (run.fetched - run.front >= run.block) return {};
   const Extent next{run.fetched, run.block};
   run.fetched = next.end();
-  const Bytes most = runs_.size() <= kFullBlocks ? block_ : block_ * kFullBlocks / runs_.size();
-  run.block = std::min(run.block * 2, std::max(most, std::min(kFirst, block_)));
+  const Bytes most = runs_.size() <= kFullBlocks ? block : block * kFullBlocks / runs_.size();
+  run.block = std::min(run.block * 2, std::max(most, std::min(kFirst, block)));
   return next;
 }
 

@@ -34,11 +34,10 @@ class ForwardReads {
   static constexpr std::size_t kRuns = 256;  // in all
   static constexpr std::size_t kFullBlocks = 16;
 
-  // Blocks grow to this size; 0: nothing is fetched. With more than kFullBlocks runs they are smaller.
-  explicit ForwardReads(Bytes block = 0_B) : block_(block) {}
-
-  // The program begins to read these bytes of the object. Returns what to fetch now.
-  std::optional<Extent> read(std::uint64_t program, std::uint64_t object, std::span<const Extent> extents);
+  // The program begins to read these bytes of the object. Returns what to fetch now. Blocks grow to `block`; with more than
+  // kFullBlocks runs they are smaller. 0: nothing is fetched or remembered.
+  std::optional<Extent> read(std::uint64_t program, std::uint64_t object, std::span<const Extent> extents,
+                             Bytes block);
   [[nodiscard]] std::size_t runs() const { return runs_.size(); }
 
  private:
@@ -59,7 +58,6 @@ class ForwardReads {
   void forget_old();
 
   // A read here and there is a run of its own: none of this allocates for it.
-  Bytes block_;
   std::vector<Run> runs_;
   std::array<std::size_t, kRuns> heads_{};  // by hash of the key: as Run::next
   std::uint64_t clock_ = 0;

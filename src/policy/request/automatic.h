@@ -33,6 +33,7 @@ class AutomaticPolicy : public RequestPolicy {
   void served(std::uint64_t id, Bytes bytes, bool finished, Nanos now) override;
   void drop(std::uint64_t id, Nanos now) override;
   void advise(const Advice& advice, Nanos now) override;
+  [[nodiscard]] Bytes ahead() const override { return choices_[current_]->ahead(); }
   [[nodiscard]] std::size_t queued() const override { return index_.size() - in_service_; }
   [[nodiscard]] PolicyCounters counters() const override { return choices_[current_]->counters(); }
 

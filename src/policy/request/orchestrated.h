@@ -37,6 +37,7 @@ class OrchestratedPolicy final : public GuardedPolicy {
       : GuardedPolicy(options.dispatch_depth), options_(options) {}
 
   [[nodiscard]] std::string name() const override { return orchestra_name(options_); }
+  [[nodiscard]] Bytes ahead() const override { return options_.block_ahead(); }
   void advise(const Advice& advice, Nanos now) override;
   [[nodiscard]] std::optional<Dedicated> dedicated(std::uint64_t application, Nanos now) const override;
   [[nodiscard]] PolicyCounters counters() const override;

@@ -102,6 +102,8 @@ class RequestPolicy {
                                                            Nanos /*now*/) const {
     return {};
   }
+  // Blocks of this size are fetched ahead of programs that read forward (forward_reads.h); 0: none.
+  [[nodiscard]] virtual Bytes ahead() const { return {}; }
   [[nodiscard]] virtual std::size_t queued() const = 0;
   [[nodiscard]] virtual PolicyCounters counters() const { return {}; }
 };

@@ -37,6 +37,7 @@ class WindowPolicy : public RequestPolicy {
   explicit WindowPolicy(const WindowOptions& options);
 
   [[nodiscard]] std::string name() const override { return window_name(options_); }
+  [[nodiscard]] Bytes ahead() const override { return options_.ahead; }
   void add(const QueuedRequest& request, Nanos now) override;
   Decision next(Nanos now) override;
   void served(std::uint64_t id, Bytes bytes, bool finished, Nanos now) override;

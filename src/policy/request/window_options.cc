@@ -49,6 +49,7 @@ std::string for_device(std::string_view policy, bool rotational) {
     otherwise("small", "64KiB");
     otherwise("write_budget", "4MiB");
     otherwise("quantum_time", "0");
+    otherwise("ahead", "8MiB");
   }
   return text;
 }
@@ -82,6 +83,7 @@ Result<WindowOptions> read_window_options(const Parameters& parameters) {
        [&](std::uint64_t rounds) { options.rounds = rounds; });
   take(parameters.bytes("quantum", options.quantum, 4_KiB),
        [&](Bytes quantum) { options.quantum = quantum; });
+  take(parameters.bytes("ahead", options.ahead, 0_B), [&](Bytes ahead) { options.ahead = ahead; });
   const auto time = [&](std::string_view key, std::string_view instead, std::uint64_t otherwise,
                         Nanos& into) {
     take(parameters.number(key, parameters.has(instead) ? 0 : otherwise, 0, 1'000'000),
@@ -131,6 +133,7 @@ std::string window_name(const WindowOptions& options) {
     name += fmt::format(";budget_time={}", options.budget_time.count() / 1000);
   if (options.quantum_time > Nanos())
     name += fmt::format(";quantum_time={}", options.quantum_time.count() / 1000);
+  if (options.ahead > Bytes()) name += fmt::format(";ahead={}", size(options.ahead));
   if (options.in_turns()) name += fmt::format(";period={}", options.period.millis());
   if (options.by_size()) {
     name += fmt::format(";load={};patience={};unit={}", kLoads.at(static_cast<std::size_t>(options.load)),

@@ -30,6 +30,9 @@
 //                   (128 KiB) leaves a fast device waiting.
 //   quantum_time    us: the same for the quantum of reads. From memory the network alone takes time, and with short turns all servers
 //                   would send to one client at a time. 40, and 0 (never) if a quantum is given, and on rotating disks.
+//   ahead           blocks of so many bytes are fetched ahead of programs that read forward (see forward_reads.h); 0: none. 8MiB on
+//                   rotating disks, where two programs that read would otherwise cost each other a jump for every few
+//                   requests; else 0.
 //   order           which application goes first within a window:
 //     id              the paper's: the smallest id. Administrators can set precedence, but low ids win each window.
 //     classes         the default: by load in powers of two, the least first, and in fair turns among applications of one
@@ -68,7 +71,8 @@ std::string for_device(std::string_view policy, bool rotational);
 
 // Behind "window;interval=1000" or 250: the policy as the paper describes it. Its platform moves requests in buffers of
 // 256 KiB (PVFS2's FlowBufferSizeBytes), one operation each.
-inline constexpr std::string_view kPaperWindow = ";dispatch_depth=1;quantum=256KiB;order=id;within=arrival";
+inline constexpr std::string_view kPaperWindow =
+    ";dispatch_depth=1;quantum=256KiB;order=id;within=arrival;ahead=0";
 
 struct WindowOptions {
   enum class Order : std::uint8_t { id, rotated, smallest, classes };
@@ -84,6 +88,7 @@ struct WindowOptions {
   Bytes quantum = 256_KiB;
   Nanos budget_time;
   Nanos quantum_time;
+  Bytes ahead;
   Order order = Order::classes;
   Nanos period = 8192_ms;
   Within within = Within::offset;
@@ -103,10 +108,10 @@ struct WindowOptions {
 
 // The keys that read_window_options() knows.
 inline constexpr std::string_view kWindowParameters[] = {
-    "interval",     "request_clock", "dispatch_depth", "budget",      "small",
-    "write_budget", "quantum",       "order",          "period",      "within",
-    "load",         "patience",      "unit",           "adaptive",    "min_interval",
-    "max_interval", "rounds",        "budget_time",    "quantum_time"};
+    "interval",     "request_clock", "dispatch_depth", "budget",       "small",
+    "write_budget", "quantum",       "order",          "period",       "within",
+    "load",         "patience",      "unit",           "adaptive",     "min_interval",
+    "max_interval", "rounds",        "budget_time",    "quantum_time", "ahead"};
 Result<WindowOptions> read_window_options(const Parameters& parameters);
 // "window;interval=1000;...": what read_window_options() makes the same options of.
 std::string window_name(const WindowOptions& options);

@@ -5,7 +5,6 @@
 
 #include "env/combine.h"
 #include "policy/collective/sieve.h"
-#include "policy/orchestra/options.h"
 #include "server/data/era.h"
 #include "server/data/status_reply.h"
 
@@ -119,9 +118,7 @@ Dispatcher::Dispatcher(const Env& env, Store& store, std::unique_ptr<RequestPoli
 
 void Dispatcher::follow_policy() {
   statistics_.follow(policy_->name());
-  const auto options = read_orchestra_options(policy_->name());
-  // What is in memory need not be fetched.
-  forward_ = ForwardReads(options.ok() && !traits_.in_memory ? options->block_ahead() : 0_B);
+  forward_ = ForwardReads();
 }
 
 void Dispatcher::add(std::unique_ptr<Transfer> transfer, const wire::Tag& tag, Nanos request_time,
@@ -371,8 +368,10 @@ Dispatcher::Turn Dispatcher::start_turn(Transfer& transfer, Bytes quantum, Nanos
   accounting_.started(transfer.account, now);
   if (transfer.work == Work::transfer && !cold && turn.begin == 0_B) {
     std::optional<Extent> ahead;
-    if (!transfer.write)
-      ahead = forward_.read(transfer.request.application, transfer.object.value, transfer.extents);
+    // What is in memory need not be fetched.
+    if (!transfer.write && !traits_.in_memory)
+      ahead = forward_.read(transfer.request.application, transfer.object.value, transfer.extents,
+                            policy_->ahead());
     transfer.way =
         statistics_.started(transfer.request.application, transfer.object, transfer.extents, transfer.write,
                             ahead, policy_->dedicated(transfer.request.application, now), now);
