@@ -134,6 +134,31 @@ TEST_F(DispatcherTest, AWriteIsServedInTheQuantaOfThePolicy) {
   expect_empty();
 }
 
+TEST_F(DispatcherTest, BlocksAreFetchedAheadOfAReaderWhereThePolicySaysSo) {
+  const auto fetched = [this](Bytes ahead, bool in_memory) {
+    store_.told.in_memory = in_memory;
+    store_.fetched.clear();
+    script_ = {};
+    script_.ahead = ahead;
+    added_ = 0;
+    start();
+    for (std::uint64_t i = 0; i < 64; ++i) {
+      add(false, {{64_KiB * i, 64_KiB}});
+      decide({Decision::dispatch(i + 1)});
+      run();
+    }
+    expect_empty();
+    Bytes end;
+    for (const auto& extents : store_.fetched) end = std::max(end, extents.back().end());
+    return end;
+  };
+  ASSERT_TRUE(simulation_.run(store_.truncate(kObject, 4_MiB))->ok());
+  EXPECT_GT(fetched(1_MiB, false), 4_MiB) << "past what was read last";
+  EXPECT_LE(fetched(1_MiB, false), 6_MiB);
+  EXPECT_EQ(fetched(0_B, false), 0_B) << "the policy wants none";
+  EXPECT_EQ(fetched(1_MiB, true), 0_B) << "what is in memory need not be fetched";
+}
+
 TEST_F(DispatcherTest, AReadGivesItsTurnBackWhenTheStoreHasHandedOverItsBytes) {
   start();
   ASSERT_TRUE(simulation_.run(store_.truncate(kObject, 1_MiB))->ok());

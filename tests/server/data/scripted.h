@@ -22,6 +22,7 @@ namespace tutti {
 // What a ScriptedPolicy was told and is to answer; outlives it.
 struct PolicyScript {
   std::deque<Decision> decisions;  // the next answers; then it is idle
+  Bytes ahead;
   std::vector<std::uint64_t> added;
   std::vector<QueuedRequest> requests;
   std::vector<std::uint64_t> dropped;
@@ -52,6 +53,7 @@ class ScriptedPolicy final : public RequestPolicy {
     script_.served.push_back({id, bytes, finished});
   }
   void drop(std::uint64_t id, Nanos /*now*/) override { script_.dropped.push_back(id); }
+  [[nodiscard]] Bytes ahead() const override { return script_.ahead; }
   [[nodiscard]] std::size_t queued() const override { return 0; }
 
  private:
