@@ -70,7 +70,7 @@ Task<Status> AgentRead::read_parts_of_all() {
     const auto got = co_await file_.read_list(wanted.file, memory);
     if (!got.ok()) co_return got.status();
     if (*got < wanted.bytes) short_read_ = true;
-    keep_own(bytes);
+    if (arrangement_.reading == ReadForm::reread) keep_own(bytes);
   }
   co_return Status();
 }
@@ -84,7 +84,7 @@ void AgentRead::keep_own(std::span<const std::byte> bytes) {
 
 std::vector<Extent> AgentRead::other_parts() const {
   const Extent bounds = mine_.bounds();
-  if (own_ == nullptr) return {bounds};
+  if (own_ == nullptr || arrangement_.reading == ReadForm::reread_all) return {bounds};
   std::vector<Extent> parts;
   Bytes at = bounds.offset;
   for (const Round& round : own_->rounds) {

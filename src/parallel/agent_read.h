@@ -2,8 +2,8 @@
 // every rank reads its own directly.
 //
 // For collective.cc only. In the form `reread` aggregators read all that anybody wants of their parts, and keep what is
-// theirs; when all have done so, each rank reads what it lacks, which the servers have in memory by then. In the form
-// `prefetch` aggregators have the servers fetch it; when that is queued everywhere, each rank reads its own. The bytes of
+// theirs; when all have done so, each rank reads what it lacks, which the servers have in memory by then; in the form
+// `reread_all` aggregators do not keep theirs, and read it once more too. In the form `prefetch` aggregators have the servers fetch it; when that is queued everywhere, each rank reads its own. The bytes of
 // the next round are fetched while those of this one are read, so that the servers hold two rounds at a time.
 #pragma once
 

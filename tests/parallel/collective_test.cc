@@ -26,6 +26,7 @@ INSTANTIATE_TEST_SUITE_P(Plans, EveryPlan,
                                                           "two_phase;domains=cyclic", "resonant",
                                                           "resonant;reading=exchange;timing=never;agents=2",
                                                           "resonant;reading=reread;blocking=1",
+                                                          "resonant;reading=reread_all",
                                                           "resonant;reading=prefetch;timing=never"),
                                           testing::Values(1, 2, 4, 9)));
 

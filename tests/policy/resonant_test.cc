@@ -79,7 +79,7 @@ Call random_call(Random& random) {
 
 ResonantOptions random_options(Random& random) {
   ResonantOptions options;
-  options.reading = static_cast<ReadForm>(random.below(3));
+  options.reading = static_cast<ReadForm>(random.below(4));
   options.timing = random.chance(0.7);
   options.groups = random.below(6);
   options.agents = random.below(4);

@@ -30,7 +30,7 @@ struct BenchDataOptions {
 };
 
 struct Point {
-  std::string base;  // what Tutti is measured against: "raw" or "tcp"
+  std::string base;  // what Tutti is measured against: "raw", "tcp" or "tcp_file"
   bool write = false;
   bool fresh = false;  // into new files
   std::uint64_t size = 0;
@@ -44,10 +44,10 @@ std::string operation_name(const Point& point) {
 
 std::string size_name(std::uint64_t size) { return size == (1U << 20U) ? "1m" : "64k"; }
 
-// "write_1m_4", "fresh_write_1m_4" on the local path, "tcp_write_1m" on TCP.
+// "write_1m_4", "fresh_write_1m_4" on the local path, "tcp_write_1m", "tcp_file_write_1m" on TCP.
 std::string point_name(const Point& point) {
   const std::string operation = operation_name(point);
-  if (point.base == "tcp") return fmt::format("tcp_{}_{}", operation, size_name(point.size));
+  if (point.base != "raw") return fmt::format("{}_{}_{}", point.base, operation, size_name(point.size));
   return fmt::format("{}_{}_{}", operation, size_name(point.size), point.clients);
 }
 
@@ -129,7 +129,7 @@ Status measure_points(BenchWorkers& workers, const std::string& directory, const
       point.tutti.push_back(*ours);
       point.ratio.push_back(*ours / *base);
     }
-    show_round(options, points.front().base == "tcp" ? "TCP path" : "local path", round);
+    show_round(options, points.front().base == "raw" ? "local path" : "TCP path", round);
   }
   return {};
 }
@@ -204,6 +204,7 @@ Result<std::vector<Point>> measure(const Globals& globals, const BenchDataOption
       if (tcp && (size != (1U << 20U) || clients != kClients)) continue;
       for (const bool write : {true, false}) {
         points.push_back(Point{tcp ? "tcp" : "raw", write, false, size, clients, {}, {}, {}});
+        if (tcp) points.push_back(Point{"tcp_file", write, false, size, clients, {}, {}, {}});
       }
     }
   }
@@ -236,7 +237,7 @@ int run_bench_data(const Globals& globals, const BenchDataOptions& options) {
                       {"base_mib_s", point.raw},
                       {"tutti_mib_s", point.tutti},
                       {"ratio", point.ratio}});
-      table.add({operation, point.base == "tcp" ? "bare TCP" : "raw file", to_string(Bytes(point.size)),
+      table.add({operation, point.base == "raw" ? "raw file" : point.base == "tcp" ? "bare TCP" : "bare TCP, a file", to_string(Bytes(point.size)),
                  std::to_string(point.clients), fmt::format("{:.0f}", median(point.raw)),
                  fmt::format("{:.0f}", median(point.tutti)), fmt::format("{:.2f}", median(point.ratio))});
     }

@@ -2,7 +2,9 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +18,7 @@ namespace {
 struct Order {
   std::uint64_t write = 0;
   std::uint64_t size = 0;
+  std::uint64_t offset = 0;  // in the file, if there is one
 };
 
 bool send_all(int fd, const void* data, std::size_t size) {
@@ -33,12 +36,23 @@ bool receive_all(int fd, void* data, std::size_t size) {
   return size == 0 || ::recv(fd, data, size, MSG_WAITALL) == static_cast<ssize_t>(size);
 }
 
-[[noreturn]] void serve(int fd) {
+// The bytes of `file`, or none.
+std::span<std::byte> mapped(int file) {
+  struct stat info {};
+  if (file < 0 || ::fstat(file, &info) != 0) return {};
+  const auto size = static_cast<std::size_t>(info.st_size);
+  void* at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0);
+  if (at == MAP_FAILED) ::_exit(1);
+  return {static_cast<std::byte*>(at), size};
+}
+
+[[noreturn]] void serve(int fd, std::span<std::byte> file) {
   std::vector<std::byte> buffer;
   for (Order order; receive_all(fd, &order, sizeof(order));) {
-    buffer.resize(order.size);
-    const bool done = order.write != 0 ? receive_all(fd, buffer.data(), order.size) && send_all(fd, "k", 1)
-                                       : send_all(fd, buffer.data(), order.size);
+    buffer.resize(file.empty() ? order.size : 0);
+    std::byte* bytes = file.empty() ? buffer.data() : file.data() + order.offset;
+    const bool done = order.write != 0 ? receive_all(fd, bytes, order.size) && send_all(fd, "k", 1)
+                                       : send_all(fd, bytes, order.size);
     if (!done) break;
   }
   ::_exit(0);
@@ -46,7 +60,7 @@ bool receive_all(int fd, void* data, std::size_t size) {
 
 }  // namespace
 
-Result<std::unique_ptr<RawTcpPeer>> RawTcpPeer::start() {
+Result<std::unique_ptr<RawTcpPeer>> RawTcpPeer::start(int file) {
   const Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -64,7 +78,7 @@ Result<std::unique_ptr<RawTcpPeer>> RawTcpPeer::start() {
     const int fd = ::accept(listener.get(), nullptr, nullptr);
     if (fd < 0) ::_exit(1);
     ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &no_delay, sizeof(no_delay));
-    serve(fd);
+    serve(fd, mapped(file));
   }
   Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   std::unique_ptr<RawTcpPeer> peer(new RawTcpPeer(std::move(socket), child));
@@ -79,8 +93,8 @@ RawTcpPeer::~RawTcpPeer() {
   ::waitpid(child_, nullptr, 0);
 }
 
-Status RawTcpPeer::transfer(bool write, std::span<std::byte> buffer) {
-  const Order order{write ? 1U : 0U, buffer.size()};
+Status RawTcpPeer::transfer(bool write, std::span<std::byte> buffer, std::uint64_t offset) {
+  const Order order{write ? 1U : 0U, buffer.size(), offset};
   const int fd = socket_.get();
   char acknowledged = 0;
   const bool done = send_all(fd, &order, sizeof(order)) &&

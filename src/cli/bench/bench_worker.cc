@@ -83,18 +83,19 @@ class Worker {
  private:
   Result<std::string> transfer(const std::string& how, bool write, std::uint64_t size, int passes) {
     buffer_.resize(size);
-    if (how == "tcp" && !peer_) {
-      auto peer = RawTcpPeer::start();
-      if (!peer.ok()) return peer.status();
-      peer_ = *std::move(peer);
+    std::unique_ptr<RawTcpPeer>& peer = how == "tcp_file" ? file_peer_ : peer_;
+    if (how.starts_with("tcp") && !peer) {
+      auto started = RawTcpPeer::start(how == "tcp_file" ? raw_.get() : -1);
+      if (!started.ok()) return started.status();
+      peer = *std::move(started);
     }
     const Nanos started = client_.loop().clock().now();
     for (int pass = 0; pass < passes; ++pass) {
       for (std::uint64_t done = 0; done + size <= options_.length; done += size) {
         const std::uint64_t offset = options_.offset + done;
         TUTTI_TRY(how == "tutti" ? tutti_transfer(write, offset)
-                  : how == "tcp" ? peer_->transfer(write, buffer_)
-                                 : raw_transfer(write, offset));
+                  : how == "raw" ? raw_transfer(write, offset)
+                                 : peer->transfer(write, buffer_, offset));
       }
     }
     return fmt::format("{}", (client_.loop().clock().now() - started).count());
@@ -236,6 +237,7 @@ class Worker {
   std::unique_ptr<OpenFile> file_;
   std::vector<std::byte> buffer_;
   std::unique_ptr<RawTcpPeer> peer_;
+  std::unique_ptr<RawTcpPeer> file_peer_;
   std::string fresh_path_, fresh_raw_;  // to be removed
 };
 

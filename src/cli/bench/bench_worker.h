@@ -2,7 +2,7 @@
 // by the same program, in turns.
 //
 // A worker prints "ready", then reads commands from standard input and answers each with one line:
-//   transfer raw|tcp|tutti read|write SIZE PASSES
+//   transfer raw|tcp|tcp_file|tutti read|write SIZE PASSES
 //                        nanoseconds it took to go PASSES times through its part of the file
 //   fresh raw|tutti SIZE nanoseconds it took to write a new file as long as its part, in transfers of SIZE bytes
 //   discard              removes the new file; answers 0

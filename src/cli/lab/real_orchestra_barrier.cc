@@ -191,6 +191,7 @@ Result<double> simulate(const std::string& policy) {
     spec.length = kLength;
     spec.change = [](SimClusterOptions& options) {
       options.servers = kDataServers;
+      options.storage.cpu = {};
       // Sockets of one host: a message and its answer take 65 to 70 us, bytes are copied.
       options.nic = NicModel();
       options.nic.bandwidth = 2'000'000'000;

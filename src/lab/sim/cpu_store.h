@@ -47,6 +47,12 @@ class CpuStore final : public Store {
   }
   [[nodiscard]] bool cold(ObjectId object) const override { return inner_.cold(object); }
   Task<void> warm(ObjectId object) override { return inner_.warm(object); }
+  std::optional<DeviceStretch> probe(ObjectId object, Extent extent, bool write) override {
+    return inner_.probe(object, extent, write);
+  }
+  Task<void> prefetch(ObjectId object, std::span<const Extent> extents) override {
+    return inner_.prefetch(object, extents);
+  }
   SharedObject share(ObjectId /*object*/) override { return {}; }
   [[nodiscard]] const StoreIdentity& identity() const override { return inner_.identity(); }
   Status bind(const Uuid& metadata) override { return inner_.bind(metadata); }

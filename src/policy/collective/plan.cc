@@ -8,6 +8,8 @@ std::string_view name_of(ReadForm form) {
   switch (form) {
     case ReadForm::reread:
       return "reread";
+    case ReadForm::reread_all:
+      return "reread_all";
     case ReadForm::prefetch:
       return "prefetch";
     case ReadForm::exchange:

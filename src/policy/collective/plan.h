@@ -58,6 +58,7 @@ enum class ReadForm : std::uint8_t {
   exchange,  // aggregators read, and pass on
   reread,  // aggregators read to the end, all ranks synchronize, then each reads its own: it is in the servers' memory
   prefetch,  // aggregators have the servers fetch, all synchronize when that is queued, then each reads its own
+  reread_all,  // as `reread`, but aggregators too read their own once more
 };
 std::string_view name_of(ReadForm form);
 

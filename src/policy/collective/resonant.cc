@@ -13,7 +13,7 @@ namespace tutti {
 namespace {
 
 constexpr std::string_view kParameters[] = {"reading", "timing", "group", "agents", "blocking", "delay"};
-constexpr std::array<std::string_view, 3> kForms = {"exchange", "reread", "prefetch"};
+constexpr std::array<std::string_view, 4> kForms = {"exchange", "reread", "prefetch", "reread_all"};
 constexpr std::array<std::string_view, 2> kTiming = {"auto", "never"};
 constexpr std::string_view kServers = "servers";
 

@@ -56,6 +56,7 @@ RunSpec random_mix(Kind kind, std::uint64_t seed) {
     options.servers = 2;
     SimStorageOptions& storage = options.storage;
     if (kind == Kind::disk_2007) return;
+    storage.cpu = {};
     storage.store.placement.start = 0_B;
     storage.store.cache.read_ahead_kind = ReadAheadKind::on_demand;
     if (kind == Kind::disk_today) {

@@ -9,7 +9,8 @@
 //
 // Files lie at full length, one behind the other. A run ends after some virtual seconds: what is measured is the bytes that servers
 // moved from `warm` on; a program that writes is measured from its start to the end of the sync behind its last write.
-// Barriers and collective calls cost messages: 150 us one way, 25 us at both ends (TCP at 1.6 GHz; assumed), up to 150 us until the process runs.
+// Barriers and collective calls cost messages, up to 100 us until the process runs, as on the testbed of paper 4, which is the same
+// kind of node. Servers have a processor that handles one request after the other (PVFS2's server is one thread).
 //
 // What the paper does not state, and is assumed: noncontig's elmtcount (1024, 4 KiB), the unit of hpio's spacing (bytes), that ROMIO reads
 // what is not contiguous by lists, a sync at the end of writing programs, barriers in figures 8 and 9, that programs write to files that
@@ -133,8 +134,8 @@ std::string settings(std::size_t seeds, const RunSpec& like);
 class Points {
  public:
   Points(const ExperimentOptions& options, std::size_t seeds) : options_(options), seeds_(seeds) {}
-  // Returns the number of the point. `columns` besides the four that all have.
-  std::size_t add(Json parameters, const RunSpec& spec);
+  // Returns the number of the point. `seeds`: at least so many, where runs differ more than elsewhere.
+  std::size_t add(Json parameters, const RunSpec& spec, std::size_t seeds = 0);
   // A single column.
   std::size_t add_one(Json parameters, const RunSpec& spec);
   Status run();
@@ -159,12 +160,13 @@ class Points {
   [[nodiscard]] std::size_t seeds() const { return seeds_; }
 
  private:
-  void add_cell(std::size_t point, std::size_t column, const RunSpec& spec);
+  void add_cell(std::size_t point, std::size_t column, const RunSpec& spec, std::size_t seeds);
   [[nodiscard]] double worst_ratio(bool same_read_ahead) const;
   const ExperimentOptions& options_;
   std::size_t seeds_;
   std::vector<Json> parameters_;
   std::vector<RunSpec> specs_;
+  std::vector<std::size_t> cell_of_;  // of each of these
   std::vector<Cell> cells_;
 };
 
