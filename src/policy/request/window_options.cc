@@ -133,7 +133,7 @@ std::string window_name(const WindowOptions& options) {
     name += fmt::format(";budget_time={}", options.budget_time.count() / 1000);
   if (options.quantum_time > Nanos())
     name += fmt::format(";quantum_time={}", options.quantum_time.count() / 1000);
-  if (options.ahead > Bytes()) name += fmt::format(";ahead={}", size(options.ahead));
+  name += fmt::format(";ahead={}", size(options.ahead));
   if (options.in_turns()) name += fmt::format(";period={}", options.period.millis());
   if (options.by_size()) {
     name += fmt::format(";load={};patience={};unit={}", kLoads.at(static_cast<std::size_t>(options.load)),

@@ -21,10 +21,10 @@ namespace {
 
 constexpr Nanos kWakeJitter = 100_us;
 
-// A thread of PVFS2's server on a Pentium of 1.6 GHz. TCP at Gigabit rate takes such a processor whole: about a cycle for each
-// bit, 5 ns a byte, and the copies between page cache, PVFS2's buffer and socket take the rest (assumed). What a request costs
-// was set once, by the paper's rates of mpi-io-test in slices (160 MB/s with barriers, 148 without).
-constexpr CpuModel kPentium = {250_us, 8000, 8000, {}};
+// The one thread of PVFS2's server on a Pentium of 1.6 GHz. TCP takes such a processor about a cycle for each bit: 5 ns a byte, the rule
+// of thumb of its time. What a request costs was set once, by the paper's rates of mpi-io-test in slices (160 MB/s with barriers,
+// 148 without).
+constexpr CpuModel kPentium = {450_us, 5000, 5000, {}};
 
 SimClusterOptions cluster_of(const RunSpec& spec) {
   SimClusterOptions options;

@@ -135,6 +135,7 @@ Scenario make(const Bed& bed, const Way& way, const std::vector<Load>& loads, st
   storage.phantom = true;
   storage.store.cache.size = bed.page_cache;
   storage.store.cache.read_ahead = bed.read_ahead;
+  storage.cpu = bed.processor;
   if (way.kernel == Kernel::linux_2_6_21) {
     storage.scheduler = "anticipatory";
     storage.store.cache.read_ahead_kind = ReadAheadKind::two_windows;

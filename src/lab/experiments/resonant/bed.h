@@ -80,6 +80,7 @@ struct Bed {
   Bytes read_ahead = 128_KiB;
   Bytes extent = 128_MiB;   // in which objects lie together on the disk,
   bool fragmented = false;  // and these anywhere
+  CpuModel processor;       // of a server; costs nothing by default
 };
 
 Scenario make(const Bed& bed, const Way& way, const std::vector<Load>& loads, std::uint64_t seed);

@@ -6,6 +6,8 @@
 
 #include "lab/experiments/resonant/bed.h"
 #include "lab/experiments/window/testbed.h"
+#include "policy/collective/plan.h"
+#include "policy/request/window_options.h"
 
 namespace tutti {
 namespace {
@@ -46,6 +48,29 @@ std::vector<std::size_t> add_delays(Points& points, Bytes file) {
     at.push_back(points.add({{"delay_us", delay}}, Bed(), way, mpi_io_test(4, 256_KiB, file)));
   }
   return at;
+}
+
+// What a server's processor takes of the letter's gain, and agents that read their own bytes a second time as all others do: both are
+// possible readings of the paper's platform. A cycle for each bit of TCP at 1.6 GHz; the cost of a request is assumed.
+struct Readings {
+  std::map<std::string, Pair> at;
+};
+Readings add_readings(Points& points, Bytes file) {
+  Bed slow;
+  slow.processor = {250_us, 5000, 5000, {}};
+  Way all = letter_resonant();
+  all.plan.replace(all.plan.find("reread"), 6, name_of(ReadForm::reread_all));
+  Readings readings;
+  for (const auto& [name, load] : {std::pair("4_64k", demo(4, 64_KiB, file)), {"2_128k", demo(2, 128_KiB, file)}}) {
+    const Json parameters = {{"reading", name}};
+    const std::size_t without = points.add(parameters, Bed(), letter_two_phase(), load);
+    readings.at[std::string(name) + "_reread_all"] = {without, points.add(parameters, Bed(), all, load)};
+    const Pair slowed = add_letter(points, parameters, load, slow);
+    readings.at[std::string(name) + "_processor"] = slowed;
+    readings.at[std::string(name) + "_processor_reread_all"] = {slowed.without,
+                                                                points.add(parameters, slow, all, load)};
+  }
+  return readings;
 }
 
 // What users have, and resonance over it.
@@ -93,11 +118,13 @@ Result<Report> run(const ExperimentOptions& options) {
   const std::vector<std::size_t> delays = add_delays(points, file);
   const Users users_64 = add_users(points, 64_KiB, file);
   const Users users_256 = add_users(points, 256_KiB, file);
+  const Readings readings = options.quick ? Readings() : add_readings(points, file);
   Bed unread;
   unread.read_ahead = 0_B;
   const Pair no_ahead = add_letter(points, {{"read_ahead", "off"}}, demo(4, 64_KiB, file), unread);
-  const std::size_t window_jumps = points.add(
-      {{"read_ahead", "off"}}, unread, {"two_phase", default_policy(true), 4_MiB}, demo(4, 64_KiB, file));
+  const std::size_t window_jumps =
+      points.add({{"read_ahead", "off"}}, unread, {"two_phase", for_device("window;ahead=0", true), 4_MiB},
+                 demo(4, 64_KiB, file));
   TUTTI_TRY(points.run());
   Points whole(options, 1);
   const Bytes full = options.quick ? 64_MiB : 10_GiB;
@@ -144,6 +171,7 @@ Result<Report> run(const ExperimentOptions& options) {
   report.figure("jumps_one_by_one", rounded(points.jumps(no_ahead.without)), 3.19);
   report.figure("jumps_window", rounded(points.jumps(window_jumps)), 1.69);
   report.figure("jumps_resonant", rounded(points.jumps(no_ahead.with)), 0);
+  for (const auto& [name, pair] : readings.at) report.figure("gain_" + name, rounded(gain(points, pair)));
   for (const auto& [wake, pair] : jitter)
     report.figure(fmt::format("gain_jitter_{}us", wake), rounded(gain(points, pair)));
   report.figure("full_size_gain", rounded(gain(whole, full_size)));
