@@ -419,15 +419,15 @@ TEST(WindowPolicy, ReadsAndPrintsItsParameters) {
   EXPECT_EQ(make("window")->name(),
             "window;interval=8;adaptive=true;min_interval=4;max_interval=1024;rounds=2;dispatch_depth=16;"
             "budget=1048576;small=0;write_budget=0;quantum=262144;order=classes;budget_time=1000;quantum_"
-            "time=40;period="
+            "time=40;ahead=0;period="
             "8192;load=operations;patience=4;unit=1048576");
   for (const char* text :
        {"window;interval=250;dispatch_depth=4;budget=524288;small=0;write_budget=0;quantum=max;order=rotated;"
-        "period=500",
+        "ahead=0;period=500",
         "window;interval=250;dispatch_depth=1;budget=524288;small=0;write_budget=0;quantum=131072;order=id;"
-        "within=arrival",
+        "ahead=0;within=arrival",
         "window;interval=1000;dispatch_depth=1;budget=524288;small=0;write_budget=0;quantum=131072;order="
-        "smallest;load="
+        "smallest;ahead=0;load="
         "operations;patience=2;unit=4096",
         "window;interval=500;adaptive=true;min_interval=125;max_interval=4000;rounds=3;dispatch_depth=1;"
         "budget=524288;small=1024;write_budget=4194304;quantum=131072;order=id;ahead=1048576"}) {

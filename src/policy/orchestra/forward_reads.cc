@@ -66,7 +66,7 @@ std::optional<Extent> ForwardReads::read(std::uint64_t program, std::uint64_t ob
     run.read = run.read / 2;
   }
   const bool dense = static_cast<double>(run.read.count()) >= kDense * static_cast<double>(passed.count());
-  if (!dense || run.read < kFirst || run.steps < kSteps) return {};
+  if (!dense || run.read < std::max(kFirst, block / kEarned) || run.steps < kSteps) return {};
   run.fetched = std::max(run.fetched, run.front);
   run.block = std::min(run.block, block);
   if (run.fetched - run.front >= run.block) return {};
