@@ -43,7 +43,7 @@ std::vector<Case> cases(bool quick, bool disk) {
 }
 
 Result<Report> run(const ExperimentOptions& options) {
-  Points points(options, 1);
+  Points points(options, options.quick ? 1 : 5);
   struct Entry {
     std::string name;
     std::size_t chosen = 0;
