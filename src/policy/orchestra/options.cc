@@ -47,7 +47,7 @@ Result<OrchestraOptions> read_orchestra_options(const Parameters& parameters) {
   take(parameters.choice("by", 2, kBy),
        [&](std::size_t value) { options.by = static_cast<OrchestraOptions::By>(value); });
   take(parameters.choice("idle", 1, kIdle), [&](std::size_t value) { options.conserve = value == 1; });
-  take(parameters.choice("rest", 0, kRest), [&](std::size_t value) { options.rest_by_window = value == 1; });
+  take(parameters.choice("rest", 1, kRest), [&](std::size_t value) { options.rest_by_window = value == 1; });
   millis("interval", options.interval, 1, 60'000);
   take(parameters.choice("rotational", 0, kFlags),
        [&](std::size_t value) { options.rotational = value == 1; });

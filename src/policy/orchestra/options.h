@@ -13,9 +13,10 @@
 //                   conditions where addresses are known, and a trial that may overrule them. Default both.
 //   idle            "serve": a server that has nothing to do for the slice's owner serves others when that is worth the way
 //                   there and back; "wait": it waits. Default serve.
-//   rest            order within the object of all the rest: "arrival", or "window" (by time window and application). Default
-//                   arrival.
-//   interval        ms: of the windows of rest=window, 256
+//   rest            how those without a slice are served: "window", which is the whole policy `window` with its defaults for the device
+//                   while nobody has a slice, and in their slice the order by time window and application; or by "arrival", as
+//                   the paper has it. Default window.
+//   interval        ms: of the windows in the slice of the rest, 256
 //   rotational      true | false: of the device; follows it (see for_device() in window_options.h)
 //   ahead           bytes: blocks that are fetched ahead of programs that read forward (forward_reads.h); 0: none. Default 8MiB on
 //                   rotating disks, else 0.
@@ -45,7 +46,7 @@ struct OrchestraOptions {
   bool even = false;
   By by = By::both;
   bool conserve = true;
-  bool rest_by_window = false;
+  bool rest_by_window = true;
   Nanos interval = 256_ms;
   bool rotational = false;
   std::optional<Bytes> ahead;  // nothing: as the device is

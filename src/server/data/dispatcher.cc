@@ -106,6 +106,7 @@ Dispatcher::Dispatcher(const Env& env, Store& store, std::unique_ptr<RequestPoli
       local_writes_(store, limits.write_grant),
       cuts_(env.random.next()),
       syncs_(env.clock.executor(), kSyncs),
+      blocks_ahead_(env.clock.executor(), 1),
       statistics_(env.clock.executor(), store),
       rate_(env.clock.now()),
       reply_(1024),
@@ -383,7 +384,9 @@ Dispatcher::Turn Dispatcher::start_turn(Transfer& transfer, Bytes quantum, Nanos
 }
 
 Task<void> Dispatcher::fetch_ahead(ObjectId object, Extent extent) {
+  co_await blocks_ahead_.acquire();
   co_await store_.prefetch(object, {&extent, 1});
+  blocks_ahead_.release();
 }
 
 Task<void> Dispatcher::fetch_all(ObjectId object, std::vector<Extent> extents) {

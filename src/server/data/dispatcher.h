@@ -226,6 +226,8 @@ class Dispatcher {
   Bytes memory_;
   CutCounts cuts_;
   Semaphore syncs_;
+  // One block after the other: two under way would take turns at the device.
+  Semaphore blocks_ahead_;
   Totals totals_;
   std::optional<Advice> advice_;
   Accounting accounting_;

@@ -1,5 +1,6 @@
 #include "policy/request/orchestrated.h"
 
+#include "policy/request/window_options.h"
 #include "tests/policy/request/asking.h"
 
 namespace tutti {
@@ -9,8 +10,10 @@ using namespace test;
 
 constexpr Nanos kStart = 100_s;
 
+// As the paper has it: who has no slice is served first come, first served.
 std::unique_ptr<RequestPolicy> make_orchestrated(const std::string& parameters = "") {
-  return make_policy("orchestrated;rotational=true" + parameters);
+  const bool named = parameters.find(";rest=") != std::string::npos;
+  return make_policy("orchestrated;rotational=true" + parameters + (named ? "" : ";rest=arrival"));
 }
 
 // Programs 1 and 2 have 250 ms each from kStart on, twice.
@@ -166,8 +169,12 @@ TEST(OrchestratedPolicy, ShortPausesOfTheOwnerAreWaitedFor) {
   EXPECT_EQ(policy->counters().filled, 0U);
 }
 
-TEST(OrchestratedPolicy, TheRestCanBeOrderedByTimeWindows) {
+TEST(OrchestratedPolicy, TheRestOfASliceCanBeOrderedByTimeWindows) {
   const auto policy = make_orchestrated(";rest=window;interval=100");
+  Advice advice;
+  advice.expiry = kStart + 1_s;
+  advice.slices = {{0, true, kStart, kStart + 500_ms}, {1, false, kStart + 500_ms, kStart + 1_s}};
+  policy->advise(advice, kStart);
   auto late = read_of(1, 7);
   late.request_time = kStart + 150_ms;
   auto early = read_of(2, 8);
@@ -175,6 +182,65 @@ TEST(OrchestratedPolicy, TheRestCanBeOrderedByTimeWindows) {
   policy->add(late, kStart);
   policy->add(early, kStart);
   EXPECT_EQ(served(*policy, kStart), (Ids{2, 1}));
+}
+
+TEST(OrchestratedPolicy, WithoutSlicesItServesAsWindowDoes) {
+  const auto ours = make_orchestrated(";rest=window");
+  const auto window = make_policy(for_device("window", true));
+  for (std::uint64_t id = 1; id <= 40; ++id) {
+    auto request = read_of(id, id % 5);
+    request.request_time = kStart + 300_ms * static_cast<std::int64_t>(id * 7 % 13);
+    request.length = request.end = 256_KiB * (1 + id % 3);
+    ours->add(request, kStart);
+    window->add(request, kStart);
+  }
+  while (window->queued() > 0) {
+    const Decision expected = window->next(kStart);
+    const Decision got = ours->next(kStart);
+    ASSERT_EQ(got.kind, Decision::Kind::dispatch);
+    ASSERT_EQ(got.id, expected.id);
+    ASSERT_EQ(got.quantum, expected.quantum);
+    window->served(expected.id, 256_KiB, false, kStart);
+    ours->served(expected.id, 256_KiB, false, kStart);
+    window->drop(expected.id, kStart);
+    ours->drop(expected.id, kStart);
+  }
+  EXPECT_EQ(ours->queued(), 0U);
+}
+
+TEST(OrchestratedPolicy, WhatIsInLineMovesOverWhenSlicesBeginAndWhenTheyEnd) {
+  const auto policy = make_orchestrated(";rest=window;idle=wait");
+  policy->add(read_of(1, 1), kStart - 100_ms);
+  EXPECT_EQ(dispatched(*policy, kStart - 100_ms), (Ids{1}));
+  policy->advise(two_slices(), kStart - 100_ms);
+  policy->add(read_of(2, 2), kStart);
+  policy->add(read_of(3, 1), kStart);
+  // What is in service ends first.
+  EXPECT_EQ(dispatched(*policy, kStart), Ids{});
+  policy->served(1, 4_KiB, true, kStart + 1_ms);
+  EXPECT_EQ(served(*policy, kStart + 1_ms), (Ids{3}));
+  expect_wait(*policy, kStart + 2_ms, kStart + 250_ms);
+  // No more is announced.
+  policy->add(read_of(4, 1), kStart + 900_ms);
+  EXPECT_EQ(served(*policy, kStart + 900_ms), (Ids{2}));
+  expect_wait(*policy, kStart + 900_ms, kStart + 1_s);
+  EXPECT_EQ(served(*policy, kStart + 1_s), (Ids{4}));
+  EXPECT_EQ(policy->queued(), 0U);
+}
+
+TEST(OrchestratedPolicy, ARequestThatComesBackUnfinishedAfterASwitchGoesOn) {
+  const auto policy = make_orchestrated(";rest=window;idle=wait");
+  auto request = read_of(1, 2);
+  request.length = request.end = 1_MiB;
+  policy->add(request, kStart - 1_ms);
+  EXPECT_EQ(dispatched(*policy, kStart - 1_ms), (Ids{1}));
+  policy->advise(two_slices(), kStart - 1_ms);
+  EXPECT_EQ(dispatched(*policy, kStart), Ids{});
+  policy->served(1, 256_KiB, false, kStart + 1_ms);
+  expect_wait(*policy, kStart + 1_ms, kStart + 250_ms);
+  EXPECT_EQ(dispatched(*policy, kStart + 250_ms), (Ids{1}));
+  policy->served(1, 768_KiB, true, kStart + 260_ms);
+  EXPECT_EQ(policy->queued(), 0U);
 }
 
 TEST(OrchestratedPolicy, NamesItsParameters) {

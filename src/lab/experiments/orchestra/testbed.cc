@@ -222,7 +222,7 @@ std::string orchestrated(std::string_view parameters) {
 }
 
 std::string as_the_paper(std::string_view parameters) {
-  return orchestrated(fmt::format(";by=addresses;idle=wait;ahead=0{}", parameters));
+  return orchestrated(fmt::format(";by=addresses;idle=wait;rest=arrival;ahead=0{}", parameters));
 }
 
 std::string policy_of(std::size_t column) {
