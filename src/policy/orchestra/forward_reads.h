@@ -26,10 +26,11 @@ namespace tutti {
 
 class ForwardReads {
  public:
-  static constexpr Bytes kNear = 16_MiB;        // so far from its front a read belongs to a run
-  static constexpr std::uint64_t kEarned = 8;   // this part of a block must be read before anything is fetched:
-  static constexpr Bytes kFirst = 512_KiB;      // so much at first
-  static constexpr std::uint64_t kSteps = 4;    // reads that went farther, before it counts as one
+  static constexpr Bytes kNear = 16_MiB;  // so far from its front a read belongs to a run
+  static constexpr std::uint64_t kEarned =
+      8;                                      // this part of a block must be read before anything is fetched:
+  static constexpr Bytes kFirst = 512_KiB;    // so much at first
+  static constexpr std::uint64_t kSteps = 4;  // reads that went farther, before it counts as one
   static constexpr Bytes kRemembered = 32_MiB;  // density is that of about so many bytes
   static constexpr double kDense = 0.15;
   static constexpr std::size_t kRuns = 256;  // in all

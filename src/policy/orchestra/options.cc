@@ -47,10 +47,11 @@ Result<OrchestraOptions> read_orchestra_options(const Parameters& parameters) {
   take(parameters.choice("by", 2, kBy),
        [&](std::size_t value) { options.by = static_cast<OrchestraOptions::By>(value); });
   take(parameters.choice("idle", 1, kIdle), [&](std::size_t value) { options.conserve = value == 1; });
-  take(parameters.choice("rest", 1, kRest), [&](std::size_t value) { options.rest_by_window = value == 1; });
   millis("interval", options.interval, 1, 60'000);
   take(parameters.choice("rotational", 0, kFlags),
        [&](std::size_t value) { options.rotational = value == 1; });
+  take(parameters.choice("rest", options.rotational ? 1 : 0, kRest),
+       [&](std::size_t value) { options.rest_by_window = value == 1; });
   take(parameters.bytes("ahead", options.block_ahead(), 0_B), [&](Bytes value) { options.ahead = value; });
   take(parameters.number("dispatch_depth", options.dispatch_depth, 1, 65536),
        [&](std::uint64_t value) { options.dispatch_depth = value; });
@@ -74,8 +75,9 @@ std::string orchestra_name(const OrchestraOptions& options) {
       kOrchestrated, options.window.millis(), percent(options.deviation), percent(options.ratio),
       percent(options.seek), std::lround(options.weight * 8), options.unit.count(),
       kSlices.at(options.even ? 1 : 0), kBy.at(static_cast<std::size_t>(options.by)),
-      kIdle.at(options.conserve ? 1 : 0), kRest.at(options.rest_by_window ? 1 : 0), options.interval.millis(),
-      kFlags.at(options.rotational ? 1 : 0), options.block_ahead().count(), options.dispatch_depth);
+      kIdle.at(options.conserve ? 1 : 0), kRest.at(options.window_for_rest() ? 1 : 0),
+      options.interval.millis(), kFlags.at(options.rotational ? 1 : 0), options.block_ahead().count(),
+      options.dispatch_depth);
 }
 
 }  // namespace tutti

@@ -15,7 +15,7 @@
 //                   there and back; "wait": it waits. Default serve.
 //   rest            how those without a slice are served: "window", which is the whole policy `window` with its defaults for the device
 //                   while nobody has a slice, and in their slice the order by time window and application; or by "arrival", as
-//                   the paper has it. Default window.
+//                   the paper has it. Default window on rotating disks, else arrival, which loses nothing there.
 //   interval        ms: of the windows in the slice of the rest, 256
 //   rotational      true | false: of the device; follows it (see for_device() in window_options.h)
 //   ahead           bytes: blocks that are fetched ahead of programs that read forward (forward_reads.h); 0: none. Default 8MiB on
@@ -46,12 +46,13 @@ struct OrchestraOptions {
   bool even = false;
   By by = By::both;
   bool conserve = true;
-  bool rest_by_window = true;
+  std::optional<bool> rest_by_window;  // nothing: as the device is
   Nanos interval = 256_ms;
   bool rotational = false;
   std::optional<Bytes> ahead;  // nothing: as the device is
   std::uint64_t dispatch_depth = 16;
 
+  [[nodiscard]] bool window_for_rest() const { return rest_by_window.value_or(rotational); }
   [[nodiscard]] Bytes block_ahead() const { return ahead.value_or(rotational ? 8_MiB : 0_B); }
   // What a jump costs before anything is known of it.
   [[nodiscard]] Nanos first_jump() const { return rotational ? 8_ms : 100_us; }

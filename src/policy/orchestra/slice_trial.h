@@ -1,9 +1,11 @@
 // SliceTrial: finds out by trying whether slices serve the present load faster. Pure.
 //
-// Two windows with slices, two without; the faster stays (bytes served decide). The first window after a change is not
+// Some windows with slices, some without; the faster stays (bytes served decide). Windows differ by themselves: which of the programs
+// gets ahead changes from one to the next. So two windows of each are compared if they agree, and up to kMostWindows until the difference
+// is clear; one that is never clear counts as none. The first window after a change is not
 // counted: it still shows what was before. What was measured last without slices is one half of the first trial, so that
 // trial costs nothing where slices pay. The one that lost is tried again after kFirstGap, then after kGrowth times as long,
-// and so on up to kLongestGap; one that is behind by kMuchWorse after a single window is given up at once, the first one counted in.
+// and so on up to kLongestGap; one that is clearly behind by kMuchWorse after a single window is given up at once, the first one counted in.
 //
 // It knows nothing of addresses, so it works where they mean nothing. Another set of programs is another load: it begins
 // anew.
@@ -20,7 +22,9 @@ namespace tutti {
 
 class SliceTrial {
  public:
-  static constexpr std::size_t kWindows = 2;
+  static constexpr std::size_t kWindows = 2;      // of each, at least,
+  static constexpr std::size_t kMostWindows = 8;  // and at most
+  static constexpr double kClear = 2;             // standard errors
   static constexpr Nanos kFirstGap = 20_s;
   static constexpr int kGrowth = 3;
   static constexpr Nanos kLongestGap = 600_s;
@@ -39,6 +43,11 @@ class SliceTrial {
  private:
   using Rates = std::vector<double>;
   static double mean(const Rates& rates);
+  static double deviation(const Rates& rates);
+  // Whether there are enough of them to compare with.
+  static bool settled(const Rates& rates);
+  // Of the difference between the two means.
+  [[nodiscard]] double standard_error() const;
   void note(bool slices, Bytes bytes);
   // The trial has both halves.
   void judge(Nanos now);
@@ -49,11 +58,11 @@ class SliceTrial {
   bool any_ = false;
   bool current_ = false;  // what the next window has
   bool holds_ = false;    // what won last
-  bool settled_ = false;  // something has won
+  bool decided_ = false;  // something has won
   bool trying_ = false;
   std::size_t skip_ = 1;         // windows that are not counted
   std::optional<double> first_;  // of those, the last
-  Rates with_, without_;         // the last kWindows of each
+  Rates with_, without_;         // the last kMostWindows of each
   Nanos next_;                   // trial
   Nanos gap_ = kFirstGap;
   std::uint64_t trials_ = 0;

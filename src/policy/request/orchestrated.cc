@@ -12,7 +12,8 @@ namespace {
 Result<std::unique_ptr<RequestPolicy>> make(const Parameters& parameters) {
   const auto options = read_orchestra_options(parameters);
   if (!options.ok()) return options.status();
-  if (!options->rest_by_window) return std::unique_ptr<RequestPolicy>(std::make_unique<SlicedPolicy>(*options));
+  if (!options->window_for_rest())
+    return std::unique_ptr<RequestPolicy>(std::make_unique<SlicedPolicy>(*options));
   auto window = make_request_policy(for_device("window", options->rotational));
   if (!window.ok()) return window.status();
   return std::unique_ptr<RequestPolicy>(std::make_unique<OrchestratedPolicy>(*options, *std::move(window)));
@@ -57,7 +58,9 @@ PolicyCounters OrchestratedPolicy::counters() const {
   return counters;
 }
 
-std::size_t OrchestratedPolicy::planned(Nanos now) const { return from_ <= now && now < to_ ? kSliced : kRest; }
+std::size_t OrchestratedPolicy::planned(Nanos now) const {
+  return from_ <= now && now < to_ ? kSliced : kRest;
+}
 
 Nanos OrchestratedPolicy::next_step(Nanos now) const {
   if (now < from_) return from_;

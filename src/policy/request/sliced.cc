@@ -85,7 +85,7 @@ std::optional<Dedicated> SlicedPolicy::dedicated(std::uint64_t application, Nano
 SlicedPolicy::Rank SlicedPolicy::rank_of(Handle handle) const {
   const QueuedRequest& each = request(handle);
   Rank rank{0, 0, each.id, handle};
-  if (options_.rest_by_window) {
+  if (options_.window_for_rest()) {
     const Nanos time = std::max(each.request_time, Nanos());
     rank.window = static_cast<std::uint64_t>(time / options_.interval);
     rank.turn = window_turn(static_cast<std::uint64_t>(time / kTurns), each.application);
@@ -228,7 +228,7 @@ SlicedPolicy::Choice SlicedPolicy::fill(const TimeSlice& slice, Nanos now) {
 
 // What the device needed: from the end of the one before, or from the begin if it was idle.
 void SlicedPolicy::learn(Program& program, std::uint64_t application, Bytes length, Nanos started,
-                               Nanos now) {
+                         Nanos now) {
   const auto took = static_cast<double>((now - std::max(started, last_end_)).count());
   last_end_ = now;
   const bool same = std::exchange(last_program_, application) == application;

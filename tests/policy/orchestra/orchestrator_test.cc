@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/random.h"
 #include "policy/orchestra/slice_plan.h"
 
 namespace tutti {
@@ -260,6 +261,28 @@ TEST(SliceTrial, SlicesThatGainNothingDoNotStay) {
   Trial same(100, 100);
   same.pass(10);
   EXPECT_FALSE(same.slices());
+}
+
+// What a window brings depends on which program is ahead in it: two of them say little.
+TEST(SliceTrial, ChanceDoesNotDecide) {
+  Random random(5);
+  int kept = 0;
+  int kept_better = 0;
+  for (int run = 0; run < 100; ++run) {
+    for (const double gain : {1.0, 2.0}) {
+      SliceTrial trial;
+      bool slices = false;
+      int with = 0;
+      for (int window = 0; window < 60; ++window) {
+        const double bytes = (slices ? gain : 1) * static_cast<double>(random.between(1, 200));
+        slices = trial.window(slices, 1_MiB * static_cast<std::uint64_t>(bytes), 1, true, 500_ms * window);
+        if (window >= 30) with += slices ? 1 : 0;
+      }
+      (gain > 1 ? kept_better : kept) += with > 15 ? 1 : 0;
+    }
+  }
+  EXPECT_LE(kept, 8);
+  EXPECT_GE(kept_better, 40);
 }
 
 TEST(SliceTrial, AnotherSetOfProgramsIsAnotherLoad) {

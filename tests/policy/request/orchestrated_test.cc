@@ -251,6 +251,8 @@ TEST(OrchestratedPolicy, NamesItsParameters) {
   EXPECT_EQ(make_request_policy("orchestrated;ahead=much").code(), Code::invalid);
   EXPECT_NE(make_policy("orchestrated;rotational=true")->name().find(";ahead=8388608"), std::string::npos);
   EXPECT_NE(make_policy("orchestrated;rotational=false")->name().find(";ahead=0"), std::string::npos);
+  EXPECT_NE(make_policy("orchestrated;rotational=true")->name().find(";rest=window"), std::string::npos);
+  EXPECT_NE(make_policy("orchestrated;rotational=false")->name().find(";rest=arrival"), std::string::npos);
 }
 
 }  // namespace

@@ -159,6 +159,25 @@ TEST_F(DispatcherTest, BlocksAreFetchedAheadOfAReaderWhereThePolicySaysSo) {
   EXPECT_EQ(fetched(1_MiB, true), 0_B) << "what is in memory need not be fetched";
 }
 
+// Two under way would take turns at the device.
+TEST_F(DispatcherTest, BlocksAreFetchedAheadOneAfterTheOther) {
+  store_.told.in_memory = false;
+  ASSERT_TRUE(simulation_.run(store_.truncate(kObject, 4_MiB))->ok());
+  script_.ahead = 1_MiB;
+  start();
+  store_.fetch_gate.reset();
+  for (std::uint64_t i = 0; i < 64; ++i) {
+    add(false, {{64_KiB * i, 64_KiB}});
+    decide({Decision::dispatch(i + 1)});
+    run();
+  }
+  EXPECT_EQ(store_.fetched.size(), 1U);
+  store_.fetch_gate.set();
+  run();
+  EXPECT_GT(store_.fetched.size(), 2U);
+  expect_empty();
+}
+
 TEST_F(DispatcherTest, AReadGivesItsTurnBackWhenTheStoreHasHandedOverItsBytes) {
   start();
   ASSERT_TRUE(simulation_.run(store_.truncate(kObject, 1_MiB))->ok());

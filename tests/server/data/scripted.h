@@ -60,10 +60,14 @@ class ScriptedPolicy final : public RequestPolicy {
   PolicyScript& script_;
 };
 
-// Bytes in memory; traits, cold objects, shared files and failures as told. Operations wait while the gate is shut.
+// Bytes in memory; traits, cold objects, shared files and failures as told. Operations wait while the gate is shut, and what is fetched
+// ahead while another one is.
 class ScriptedStore final : public Store {
  public:
-  explicit ScriptedStore(Executor& executor) : gate(executor) { gate.set(); }
+  explicit ScriptedStore(Executor& executor) : gate(executor), fetch_gate(executor) {
+    gate.set();
+    fetch_gate.set();
+  }
 
   [[nodiscard]] StoreTraits traits() const override { return told; }
   Task<Result<ReadResult>> read(ObjectId object, std::span<const Extent> extents, Sink& sink) override {
@@ -95,7 +99,7 @@ class ScriptedStore final : public Store {
   }
   Task<void> prefetch(ObjectId /*object*/, std::span<const Extent> extents) override {
     fetched.emplace_back(extents.begin(), extents.end());
-    co_return;
+    co_await fetch_gate.wait();
   }
   SharedObject share(ObjectId /*object*/) override {
     ++shares;
@@ -107,7 +111,7 @@ class ScriptedStore final : public Store {
   [[nodiscard]] ObjectId newest() const override { return memory.newest(); }
 
   StoreTraits told;
-  Event gate;
+  Event gate, fetch_gate;
   Status failure;
   std::set<ObjectId> cold_objects;
   std::vector<std::vector<Extent>> fetched;  // by prefetch

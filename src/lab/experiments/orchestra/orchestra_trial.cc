@@ -117,6 +117,11 @@ Result<Report> run(const ExperimentOptions& options) {
       if (chosen.with_slices > 0 && chosen.without_slices > 0) {
         const double measured = std::max(0.0, chosen.with_slices / chosen.without_slices - 1);
         errors.push_back(std::abs(chosen.predicted - measured) / (1 + measured));
+        report.rows.push_back({{"device", kKinds[kind]},
+                               {"mix", mix},
+                               {"foreseen", rounded(chosen.predicted)},
+                               {"measured", rounded(chosen.with_slices / chosen.without_slices - 1)},
+                               {"ratio", rounded(gains.back())}});
       }
     }
     worst = std::min(worst, *std::min_element(gains.begin(), gains.end()));

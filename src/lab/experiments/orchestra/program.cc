@@ -197,7 +197,8 @@ Task<Status> Program::collective_call(Process& process, std::uint64_t number) {
   access.count = static_cast<std::int64_t>(length.count());
   access.view = &view;
   CollectiveOptions options;
-  options.plan = "two_phase;only=interleaved";  // ROMIO: where ranges do not interleave, each rank moves its own
+  options.plan =
+      "two_phase;only=interleaved";  // ROMIO: where ranges do not interleave, each rank moves its own
   options.cb_nodes = static_cast<int>(kProcesses);
   options.cb_buffer_size = 4_MiB;
   if (spec_.write) co_return co_await write_collective(*process.group, *process.file, access, options);

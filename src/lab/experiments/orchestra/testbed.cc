@@ -12,6 +12,7 @@
 #include "env/sim/device/hdd.h"
 #include "env/sim/store/modelled_device.h"
 #include "lab/experiments/orchestra/program.h"
+#include "lab/experiments/pentium.h"
 #include "lab/report/numbers.h"
 #include "lab/sim/sim_cluster.h"
 #include "policy/request/window_options.h"
@@ -20,11 +21,6 @@ namespace tutti::orchestra {
 namespace {
 
 constexpr Nanos kWakeJitter = 100_us;
-
-// The one thread of PVFS2's server on a Pentium of 1.6 GHz. TCP takes such a processor about a cycle for each bit: 5 ns a byte, the rule
-// of thumb of its time. What a request costs was set once, by the paper's rates of mpi-io-test in slices (160 MB/s with barriers,
-// 148 without).
-constexpr CpuModel kPentium = {450_us, 5000, 5000, {}};
 
 SimClusterOptions cluster_of(const RunSpec& spec) {
   SimClusterOptions options;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "lab/experiments/pentium.h"
 #include "lab/experiments/window/testbed.h"
 #include "policy/request/window.h"
 
@@ -24,7 +25,7 @@ Load with_file(Load load, Bytes file, Bytes full) {
 Way letter_two_phase() { return {"two_phase;only=interleaved", "fcfs_serial", 4_MiB, Kernel::linux_2_6_21}; }
 Way letter_independent() { return {"", "fcfs_serial", 4_MiB, Kernel::linux_2_6_21}; }
 Way letter_resonant() {
-  return {"resonant;reading=reread;blocking=1;group=servers", "fcfs_serial", 4_MiB, Kernel::linux_2_6_21};
+  return {"resonant;reading=reread_all;blocking=1;group=servers", "fcfs_serial", 4_MiB, Kernel::linux_2_6_21};
 }
 
 std::string default_policy(bool rotational) { return for_device("window", rotational); }
@@ -135,8 +136,8 @@ Scenario make(const Bed& bed, const Way& way, const std::vector<Load>& loads, st
   storage.phantom = true;
   storage.store.cache.size = bed.page_cache;
   storage.store.cache.read_ahead = bed.read_ahead;
-  storage.cpu = bed.processor;
   if (way.kernel == Kernel::linux_2_6_21) {
+    if (bed.pentium) storage.cpu = kPentium;
     storage.scheduler = "anticipatory";
     storage.store.cache.read_ahead_kind = ReadAheadKind::two_windows;
     storage.store.cache.background_ratio = 0.10;

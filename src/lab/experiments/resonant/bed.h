@@ -8,8 +8,9 @@
 //
 // The letter baseline is the paper's platform: PVFS2 2.6.3 serves the requests of an object one by one (`fcfs_serial`), and
 // ROMIO aggregates only where the ranges of ranks interleave, with buffers of 4 MB; the servers' kernel is Linux 2.6.21. The
-// letter of resonant I/O: agents read to the end, all synchronize, each rank reads from the servers' memory what it lacks;
-// groups are serialized. Users have a kernel of today.
+// letter of resonant I/O: agents read to the end, all synchronize, each rank reads its own from the servers' memory, agents too;
+// groups are serialized. The letter's servers have the processor of pentium.h. Users have a kernel of today, and processors that cost
+// nothing.
 #pragma once
 
 #include <functional>
@@ -80,7 +81,7 @@ struct Bed {
   Bytes read_ahead = 128_KiB;
   Bytes extent = 128_MiB;   // in which objects lie together on the disk,
   bool fragmented = false;  // and these anywhere
-  CpuModel processor;       // of a server; costs nothing by default
+  bool pentium = true;      // with the paper's kernel; otherwise processors cost nothing
 };
 
 Scenario make(const Bed& bed, const Way& way, const std::vector<Load>& loads, std::uint64_t seed);

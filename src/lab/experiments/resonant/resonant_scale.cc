@@ -15,6 +15,7 @@ Result<Report> run(const ExperimentOptions& options) {
   Points points(options, options.quick ? 1 : 3);
   Bed bed;
   bed.servers = 16;
+  bed.pentium = false;  // another cluster: Itanium 2
   std::map<std::uint32_t, Pair> at;
   for (std::uint32_t processes = 1; processes <= (options.quick ? 4U : 64U); processes *= 2) {
     const Load load = mpi_io_test(processes, 1_MiB, std::max(128_MiB, 8_MiB * processes));
